@@ -1,6 +1,10 @@
 //! The clocksource of the running kernel: which one, which others, and another one.
 
+use clocksmith_facts::given;
+use rustix::fs::OFlags;
 use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -73,7 +77,10 @@ impl Sysfs {
 
     fn read(&self, file: &str) -> Result<String, ChangeError> {
         let path = self.directory.join(file);
-        fs::read_to_string(&path).map_err(|error| ChangeError::Read { path, error })
+        let read = open(fs::OpenOptions::new().read(true), &path)
+            .and_then(|file| given::all(file, LONGEST))
+            .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        read.map_err(|error| ChangeError::Read { path, error })
     }
 
     /// The clocksource in use.
@@ -100,11 +107,9 @@ impl Sysfs {
     /// Returns an error if the file cannot be written, or a different clocksource is in use afterwards.
     pub fn choose(&self, name: &str) -> Result<(), ChangeError> {
         let path = self.directory.join("current_clocksource");
-        fs::write(&path, name).map_err(|error| ChangeError::Write {
-            name: name.to_owned(),
-            path,
-            error,
-        })?;
+        open(fs::OpenOptions::new().write(true).truncate(true), &path)
+            .and_then(|mut file| file.write_all(name.as_bytes()))
+            .map_err(|error| ChangeError::Write { name: name.to_owned(), path, error })?;
         let current = self.current()?;
         if current == name {
             Ok(())
@@ -112,6 +117,15 @@ impl Sysfs {
             Err(ChangeError::NotTaken { wanted: name.to_owned(), current })
         }
     }
+}
+
+/// Bytes of one of the files at most.
+const LONGEST: u64 = 4096;
+
+/// Opens one of the files. It may be covered by a FIFO, which is not waited for.
+fn open(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+    options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// The known facts before a clocksource is chosen.
@@ -209,6 +223,20 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", &file).unwrap();
         let error = sysfs.choose("hpet").unwrap_err();
         assert!(matches!(error, ChangeError::NotTaken { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_fifo_and_an_endless_device_end() {
+        let (dir, sysfs) = files("tsc");
+        let file = dir.path().join("current_clocksource");
+        fs::remove_file(&file).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &file, mode).unwrap();
+        assert!(matches!(sysfs.choose("hpet"), Err(ChangeError::Write { .. })));
+        assert!(sysfs.current().is_ok_and(|name| name.is_empty()));
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        assert!(matches!(sysfs.current(), Err(ChangeError::Read { .. })));
     }
 
     #[test]

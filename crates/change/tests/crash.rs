@@ -210,7 +210,7 @@ fn a_recovery_killed_at_every_stop() {
             if case.recovered(&check, "the first") == end {
                 // Recoveries from neighbouring states make nearly the same calls: each is killed at some of them, the
                 // next one at others.
-                let stops = (1 + states % 5, if thorough() { 5 } else { 4 });
+                let stops = if thorough() { (1 + states % 9, 9) } else { (1, 4) };
                 states += 1;
                 let (points, old, new) = kill_each(&case, "half", Victim::Alone, recover, stops);
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");

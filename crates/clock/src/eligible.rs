@@ -21,7 +21,8 @@ pub(crate) fn current(text: &mut [u8; 32]) -> &[u8] {
     // SAFETY: opens a file by a name that ends with a zero, reads it into a local buffer, and
     // closes it. All three are async-signal-safe.
     let length = unsafe {
-        let file = libc::open(FILE.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let file = libc::open(FILE.as_ptr(), flags);
         if file < 0 {
             return &[];
         }

@@ -97,6 +97,18 @@ pub fn read(path: &Path, kinds: Kinds, most: u64) -> io::Result<Vec<u8>> {
     all(file, most)
 }
 
+/// Reads a text of proc or sys. A mount may cover it with anything, such as a FIFO or an endless device.
+///
+/// # Errors
+/// Returns an error if [`read`] does, or if the bytes are not text.
+pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
+    let bytes = read(path.as_ref(), Kinds::Regular, OF_THE_KERNEL)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Bytes of a text of the kernel at most. `/proc/cpuinfo` of 8192 processors has 12 MiB.
+const OF_THE_KERNEL: u64 = 32 << 20;
+
 /// Reads the rest of a reader, at most `most` bytes.
 ///
 /// # Errors
@@ -138,6 +150,7 @@ mod tests {
             assert_eq!(read(&at("link"), kinds, 1).unwrap(), b"x");
             assert!(refused(dir.path(), kinds).contains("a directory, not"));
             for device in ["/dev/zero", "/dev/ptmx"] {
+                assert!(text(device).unwrap_err().to_string().contains("a device, not"));
                 assert!(refused(Path::new(device), kinds).contains("a device, not a regular file"));
                 let _ = std::fs::remove_file(at("device"));
                 symlink(device, at("device")).unwrap();

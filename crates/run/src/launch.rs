@@ -6,6 +6,7 @@ use crate::target::{self, Refusal};
 use crate::tracer::{self, Counted, Listeners, Totals, Tracer};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -226,10 +227,16 @@ fn let_go(keep: &[libc::c_int]) {
     }
 }
 
+/// Bytes of a text of the kernel at most.
+const LONGEST: u64 = 16 << 10;
+
 /// Why tracing was refused, and the remedy.
 fn why(error: i32) -> String {
     let text = |path: &str| {
-        let bytes = std::fs::read(path).ok()?;
+        let mut bytes = Vec::new();
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+        file.take(LONGEST).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let status = text("/proc/self/status").unwrap_or_default();
@@ -239,7 +246,7 @@ fn why(error: i32) -> String {
         .map(str::trim)
         .filter(|pid| *pid != "0");
     let name = tracer.and_then(|pid| text(&format!("/proc/{pid}/comm")));
-    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
+    let scope = text("/proc/sys/kernel/yama/ptrace_scope");
     match scope.as_deref().map(str::trim) {
         _ if name.as_deref().map(str::trim) == Some("clocksmith") => {
             "another clocksmith run traces it already, and gives its programs their clock: one of the two is \
@@ -247,10 +254,10 @@ fn why(error: i32) -> String {
                 .to_owned()
         }
         _ if tracer.is_some() => "a debugger or strace traces it already".to_owned(),
-        Ok("3") => {
+        Some("3") => {
             "this kernel forbids it until the next boot (kernel.yama.ptrace_scope is 3)".to_owned()
         }
-        Ok("2") => "only with CAP_SYS_PTRACE (kernel.yama.ptrace_scope is 2)".to_owned(),
+        Some("2") => "only with CAP_SYS_PTRACE (kernel.yama.ptrace_scope is 2)".to_owned(),
         _ => format!(
             "{}; a container may need the capability SYS_PTRACE, or a seccomp profile that allows ptrace",
             io::Error::from_raw_os_error(error)

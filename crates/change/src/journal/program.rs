@@ -33,7 +33,7 @@ pub fn find(program: &str) -> Result<PathBuf, JournalError> {
 
 /// Checks the libraries of such a list.
 fn preloaded(list: &Path) -> Result<(), String> {
-    let Ok(text) = std::fs::read_to_string(list) else { return Ok(()) };
+    let Ok(text) = clocksmith_facts::given::text(list) else { return Ok(()) };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let names = lines.flat_map(|line| line.split([' ', '\t', ':']));
     // A name without a directory is searched in the directories of the system's libraries.

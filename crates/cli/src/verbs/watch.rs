@@ -121,10 +121,8 @@ fn first_directory(dirs: &str) -> Result<Option<PathBuf>> {
 fn host(common: &Common) -> String {
     match &common.root {
         Some(root) => root.display().to_string(),
-        None => std::fs::read("/proc/sys/kernel/hostname").map_or_else(
-            |_| "this machine".to_owned(),
-            |name| String::from_utf8_lossy(&name).trim().to_owned(),
-        ),
+        None => clocksmith_facts::given::text("/proc/sys/kernel/hostname")
+            .map_or_else(|_| "this machine".to_owned(), |name| name.trim().to_owned()),
     }
 }
 

@@ -66,6 +66,18 @@ impl DirTree {
         &self.path
     }
 
+    /// Checks that the path still leads to this directory.
+    ///
+    /// # Errors
+    /// Returns an error if the directory is gone, or another one has its name.
+    pub fn check_place(&self) -> io::Result<()> {
+        let (now, own) = (rustix::fs::stat(&self.path)?, rustix::fs::fstat(&self.root)?);
+        if (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("{} is now another directory", self.path.display())))
+    }
+
     /// Whether both are mounted here: `/proc` and `/sys` of the running kernel.
     pub(super) fn is_running(&self) -> bool {
         self.real_proc && self.real_sys

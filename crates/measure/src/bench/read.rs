@@ -256,7 +256,7 @@ fn time_by_call() -> libc::c_long {
 /// Returns whether the processor has `rdtscp`, by `/proc/cpuinfo`.
 fn has_rdtscp() -> bool {
     cfg!(any(target_arch = "x86_64", target_arch = "x86"))
-        && std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| {
+        && clocksmith_facts::given::text("/proc/cpuinfo").is_ok_and(|text| {
             text.lines()
                 .find(|line| line.starts_with("flags"))
                 .is_some_and(|line| line.split_whitespace().any(|flag| flag == "rdtscp"))

@@ -285,7 +285,7 @@ impl Daemon {
     fn begin(&mut self, say: &mut Say<'_>) {
         self.read_clocksources();
         self.read_wall_clock();
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+        let boot = clocksmith_facts::given::text("/proc/sys/kernel/random/boot_id").ok();
         let boot = boot.as_deref().map(str::trim).filter(|_| self.machine.is_live());
         self.lock().started(own::now(), boot);
         self.settle(&mut true, say);
@@ -390,7 +390,8 @@ impl Daemon {
     fn read_clocksources(&mut self) -> Want {
         match self.machine.clocksources() {
             Ok(devices) => self.observe(Observation::Clocksources(devices)),
-            Err(_) => Want::default(),
+            // The look says why.
+            Err(_) => Want { assess: !self.machine.is_live(), ..Want::default() },
         }
     }
 

@@ -11,7 +11,7 @@ use clocksmith_facts::{Facts, Missing, Origin, collect};
 use clocksmith_measure::verify::{self, Real, Source, Trust, Weight};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const DMESG: &str = "dmesg";
@@ -36,6 +36,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct Machine {
     root: PathBuf,
+    /// The directory of a mirror: a later one of the same name may be of another machine.
+    mirror: Option<DirTree>,
     /// `None`: a mirror, which cannot be measured.
     live: Option<Live>,
     kernel: Kernel,
@@ -77,13 +79,29 @@ impl Machine {
             Ok(follower) => Kernel::Ring(follower, 0),
             Err(error) => Kernel::Nowhere(error.to_string()),
         };
-        Self { root, live: Some(live), kernel, tests: 0, facts: None }
+        Self { root, mirror: None, live: Some(live), kernel, tests: 0, facts: None }
     }
 
     fn mirror(root: PathBuf) -> Self {
-        let dmesg = DirTree::new(&root).ok().and_then(|tree| tree.file(DMESG).ok());
+        let mirror = DirTree::new(&root).ok();
+        let dmesg = mirror.as_ref().and_then(|tree| tree.file(DMESG).ok());
         let length = dmesg.and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
-        Self { kernel: Kernel::File(length), root, live: None, tests: 0, facts: None }
+        let kernel = Kernel::File(length);
+        Self { kernel, root, mirror, live: None, tests: 0, facts: None }
+    }
+
+    /// The mirror, while its name leads to it.
+    fn mirrored(&self) -> io::Result<&DirTree> {
+        let Some(tree) = &self.mirror else {
+            return Err(io::Error::other(format!("{} could not be opened", self.root.display())));
+        };
+        tree.check_place().map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("{error}; its files are no longer followed: start this program again"),
+            )
+        })?;
+        Ok(tree)
     }
 
     /// Whether it can be measured.
@@ -120,9 +138,15 @@ impl Machine {
     /// Returns the kernel's messages since the last time, as far as they may be about clocks. If
     /// its log can no longer be read, it is no longer followed.
     pub fn kernel_lines(&mut self) -> String {
+        if self.live.is_none() && self.mirrored().is_err() {
+            return String::new();
+        }
         let read = match &mut self.kernel {
             Kernel::Ring(follower, behind) => fresh(follower, behind),
-            Kernel::File(from) => Ok(grown(&self.root, DMESG, from).unwrap_or_default()),
+            Kernel::File(from) => {
+                let mirror = self.mirror.as_ref();
+                Ok(mirror.and_then(|tree| grown(tree, DMESG, from).ok()).unwrap_or_default())
+            }
             Kernel::Nowhere(_) => return String::new(),
         };
         match read {
@@ -139,7 +163,13 @@ impl Machine {
     /// # Errors
     /// Returns an error if the directory cannot be read.
     pub fn clocksources(&self) -> io::Result<Vec<ClocksourceDevice>> {
-        let tree = DirTree::new(&self.root)?;
+        let opened;
+        let tree = if self.live.is_some() {
+            opened = DirTree::new(&self.root)?;
+            &opened
+        } else {
+            self.mirrored()?
+        };
         let names = tree.list(CLOCKSOURCES).map_err(gone)?;
         let mut devices = Vec::new();
         let names = names.iter().filter(|name| name.starts_with("clocksource"));
@@ -164,9 +194,8 @@ impl Machine {
         let seen = match &self.live {
             Some(live) => live.assess(true),
             None => {
-                let tree = DirTree::new(&self.root)?;
                 let shown = self.root.display().to_string();
-                let facts = collect::collect(&tree, Origin::Root(shown));
+                let facts = collect::collect(self.mirrored()?, Origin::Root(shown));
                 assess::of(facts, None)
             }
         };
@@ -266,8 +295,7 @@ fn gone(missing: Missing) -> io::Error {
 }
 
 /// The whole lines that a file has grown by.
-fn grown(root: &Path, path: &str, from: &mut u64) -> io::Result<String> {
-    let tree = DirTree::new(root)?;
+fn grown(tree: &DirTree, path: &str, from: &mut u64) -> io::Result<String> {
     let mut file = tree.file(path).map_err(gone)?;
     let length = file.metadata()?.len();
     if length < *from {
@@ -306,6 +334,29 @@ mod tests {
         writeln!(open(), "lf").unwrap();
         assert_eq!(machine.kernel_lines(), "[ 3.0] half\n");
         assert!(machine.test().is_none() && machine.look().is_ok());
+    }
+
+    #[test]
+    fn another_mirror_of_the_same_name_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str, current: &str| {
+            let sysfs = dir.path().join(name).join(CLOCKSOURCES).join("clocksource0");
+            std::fs::create_dir_all(&sysfs).unwrap();
+            std::fs::write(sysfs.join("current_clocksource"), format!("{current}\n")).unwrap();
+            std::fs::write(sysfs.join("available_clocksource"), "tsc hpet \n").unwrap();
+            dir.path().join(name)
+        };
+        let (one, two) = (make("one", "tsc"), make("two", "hpet"));
+        std::fs::write(two.join(DMESG), "[ 1.0] of the other\n").unwrap();
+        let mut machine = Machine::below(one.clone());
+        assert_eq!(machine.clocksources().unwrap()[0].current, "tsc");
+        std::fs::rename(&one, dir.path().join("old")).unwrap();
+        assert!(machine.clocksources().is_err() && machine.look().is_err());
+        std::fs::rename(&two, &one).unwrap();
+        let error = machine.clocksources().unwrap_err().to_string();
+        assert!(error.contains("is now another directory"), "{error}");
+        assert!(machine.look().is_err());
+        assert_eq!(machine.kernel_lines(), "");
     }
 
     #[test]

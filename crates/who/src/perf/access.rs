@@ -122,7 +122,7 @@ pub(super) fn owner(pid: i32) -> Option<u32> {
 
 /// `kernel.perf_event_paranoid`.
 pub(super) fn paranoid() -> Option<i32> {
-    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+    clocksmith_facts::given::text("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
 /// The addition to the message where processes cannot be seen at all.

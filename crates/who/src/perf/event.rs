@@ -182,7 +182,7 @@ pub(super) fn redirect(event: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<
 /// may use.
 #[must_use]
 pub fn online_cpus() -> Vec<i32> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let text = clocksmith_facts::given::text("/sys/devices/system/cpu/online").unwrap_or_default();
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

@@ -119,7 +119,7 @@ impl Numbers {
     fn read(place: &Path) -> Result<Self, NoTracepoints> {
         let number = |name: &str| -> Result<Option<u64>, NoTracepoints> {
             let path = place.join(format!("events/syscalls/sys_enter_{name}/id"));
-            match std::fs::read_to_string(&path) {
+            match clocksmith_facts::given::text(&path) {
                 Ok(text) => Ok(text.trim().parse().ok()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(NoTracepoints::Forbidden { place: path, error }),

@@ -149,7 +149,7 @@ fn try_names(
 
 impl Default for Symbols {
     fn default() -> Self {
-        let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+        let text = clocksmith_facts::given::text("/proc/kallsyms").unwrap_or_default();
         Self { kernel: KernelSymbols::parse(&text), known: HashMap::new(), apart: Apart::default() }
     }
 }

@@ -94,8 +94,8 @@ impl Owners {
 #[must_use]
 pub fn text(path: &str, most: u64) -> Option<String> {
     let mut bytes = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(File::open(path).ok()?, most), &mut bytes)
-        .ok()?;
+    let file = File::from(rustix::fs::open(path, READ, Mode::empty()).ok()?);
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, most), &mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
