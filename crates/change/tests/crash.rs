@@ -1,7 +1,7 @@
 //! If a run is killed at any system call, the next run finds the old state or the new one, never a state in between.
 //!
 //! The tests kill a run before every fourth system call that changes anything. With `CLOCKSMITH_CRASH=all`
-//! (`./test.sh crash`) they kill it before every system call, and kill recoveries from more states; this takes some minutes.
+//! (`./test.sh crash`) they kill it before every system call, and kill recoveries from more states; this takes a few minutes.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
