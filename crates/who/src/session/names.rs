@@ -1,7 +1,9 @@
 //! From sums to a recording: addresses get names.
 
+use super::waits::Waits;
 use super::{Session, unseen};
 use crate::account::waits::{Seen as Wait, Waiting};
+use crate::aggregate::{self, Aggregate, Key, Tally};
 use crate::calibrate::OwnCosts;
 use crate::recording::{Hit, Module, Moment, Recording, Seen, Stack};
 use crate::symbols::{Frame, FrameKind, Place, Symbols};
@@ -156,21 +158,56 @@ pub(super) fn recording(session: &mut Session) -> Recording {
         known: HashMap::new(),
         python: "[Python]".into(),
     };
-    let sums = &session.sums;
-    let stacks: Vec<Stack> = sums
-        .reads
-        .iter()
-        .map(|(key, tally)| Stack {
-            process: key.process,
-            path: key.path,
-            api: key.api,
-            frames: namer.frames(key.process, &key.stack, key.interpreted.as_ref()),
-            callers: namer.callers(key.process, &key.stack),
-            tally: *tally,
-        })
-        .collect();
-    let hits: Vec<Hit> = sums
-        .hits
+    let stacks = stacks(&session.sums, &mut namer);
+    let hits = hits(&session.sums, &mut namer);
+    let waits = waits(&session.waits, &mut namer);
+    let modules = modules(&session.processes, &stacks);
+    let seconds = session
+        .ended_at
+        .unwrap_or_else(Instant::now)
+        .saturating_duration_since(session.begun)
+        .as_secs_f64();
+    let gaps = gaps(session, &modules, &stacks, &hits, seconds);
+    let counted = session.sampler.cpu_time().map(|now| now.saturating_sub(session.counted));
+    let armed = session.breakpoints.as_ref().map_or(0.0, |them| them.armed().as_secs_f64());
+    let mut recording = Recording {
+        processes: processes(session),
+        stacks,
+        hits,
+        moments: moments(&session.sums),
+        kernel: kernel(&session.sums),
+        all: session.sums.all,
+        lost: session.lost,
+        seconds,
+        frequency: session.sampler.frequency(),
+        kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
+        modules,
+        waits,
+        armed_ms: armed * 1e3,
+        gaps,
+    };
+    if let Some(counted) = counted {
+        recording.take_time(counted);
+    }
+    recording
+}
+
+/// The stacks that read a clock.
+fn stacks(sums: &Aggregate, namer: &mut Namer<'_>) -> Vec<Stack> {
+    let stack = |(key, tally): &(Key, Tally)| Stack {
+        process: key.process,
+        path: key.path,
+        api: key.api,
+        frames: namer.frames(key.process, &key.stack, key.interpreted.as_ref()),
+        callers: namer.callers(key.process, &key.stack),
+        tally: *tally,
+    };
+    sums.reads.iter().map(stack).collect()
+}
+
+/// The hits of breakpoints, which tell the clocks.
+fn hits(sums: &Aggregate, namer: &mut Namer<'_>) -> Vec<Hit> {
+    sums.hits
         .iter()
         .map(|(key, draws)| Hit {
             process: key.process,
@@ -181,9 +218,12 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             count: draws.iter().map(|(_, count)| count).sum(),
             draws: draws.clone(),
         })
-        .collect();
-    let mut waits: Vec<Waiting> = session
-        .waits
+        .collect()
+}
+
+/// The waits that a change of the wall clock disturbs.
+fn waits(seen: &Waits, namer: &mut Namer<'_>) -> Vec<Waiting> {
+    let mut waits: Vec<Waiting> = seen
         .deadlines
         .iter()
         .map(|((process, call, stack), looks)| Waiting {
@@ -193,7 +233,7 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             seen: Wait::WallDeadline { looks: *looks },
         })
         .collect();
-    for thread in session.waits.falling() {
+    for thread in seen.falling() {
         let reader = thread.reader.as_ref().map(|stack| namer.frames(thread.process, stack, None));
         waits.push(Waiting {
             process: thread.process,
@@ -207,95 +247,88 @@ pub(super) fn recording(session: &mut Session) -> Recording {
             },
         });
     }
+    waits
+}
+
+/// The moments of reads, from the first one on, in the order of time.
+fn moments(sums: &Aggregate) -> Vec<Moment> {
     let first = sums.moments.iter().map(|moment| moment.time).min().unwrap_or(0);
-    let mut moments: Vec<Moment> = sums
-        .moments
-        .iter()
-        .map(|moment| Moment {
-            time: moment.time - first,
-            tid: moment.tid,
-            stack: moment.read,
-            ns: moment.ns,
-        })
-        .collect();
+    let moment = |moment: &aggregate::Moment| Moment {
+        time: moment.time - first,
+        tid: moment.tid,
+        stack: moment.read,
+        ns: moment.ns,
+    };
+    let mut moments: Vec<Moment> = sums.moments.iter().map(moment).collect();
     moments.sort_by_key(|moment| moment.time);
+    moments
+}
+
+/// The functions of the kernel that read clocks, those with most samples first.
+fn kernel(sums: &Aggregate) -> Vec<(Arc<str>, u64)> {
     let mut kernel: Vec<(Arc<str>, u64)> =
         sums.kernel.iter().map(|(name, count)| (Arc::clone(name), *count)).collect();
     kernel.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+    kernel
+}
+
+/// The processes that were sampled, and after them those that could not be looked into.
+fn processes(session: &Session) -> Vec<Seen> {
     let mut own_costs = OwnCosts::default();
-    let mut processes: Vec<Seen> = session
-        .processes
-        .iter()
-        .enumerate()
-        .map(|(at, process)| Seen {
-            pid: process.pid,
-            name: process.name.clone(),
-            runtime: (!process.narrow).then_some(process.runtime),
-            tally: sums.processes.get(&at).copied().unwrap_or_default(),
-            own: own_costs.of(process.ours.as_ref()),
-        })
-        .collect();
-    processes.extend(session.strangers.iter().map(|(pid, tally)| Seen {
+    let known = session.processes.iter().enumerate().map(|(at, process)| Seen {
+        pid: process.pid,
+        name: process.name.clone(),
+        runtime: (!process.narrow).then_some(process.runtime),
+        tally: tally(session, at),
+        own: own_costs.of(process.ours.as_ref()),
+    });
+    let mut seen: Vec<Seen> = known.collect();
+    seen.extend(session.strangers.iter().map(|(pid, tally)| Seen {
         pid: *pid,
         name: "?".to_owned(),
         runtime: None,
         tally: *tally,
         own: None,
     }));
+    seen
+}
+
+/// The samples of the process at this place.
+fn tally(session: &Session, at: usize) -> Tally {
+    session.sums.processes.get(&at).copied().unwrap_or_default()
+}
+
+/// What the recording does not show, and why.
+fn gaps(
+    session: &Session,
+    modules: &[Module],
+    stacks: &[Stack],
+    hits: &[Hit],
+    seconds: f64,
+) -> Vec<String> {
+    let all = session.sums.all.ns;
     let mut gaps = session.gaps.clone();
     gaps.extend(patient::gap());
     gaps.extend(session.processes.iter().flat_map(|process| process.gaps.iter().cloned()));
-    let modules = modules(&session.processes, &stacks);
-    gaps.extend(unseen::unseen(&session.processes, &stacks));
-    gaps.extend(unseen::nameless(&modules, &stacks));
+    gaps.extend(unseen::unseen(&session.processes, stacks));
+    gaps.extend(unseen::nameless(modules, stacks));
     gaps.extend(session.symbols.gaps().iter().cloned());
-    let breakpoints = session.breakpoints.as_ref();
-    let seconds = session
-        .ended_at
-        .unwrap_or_else(Instant::now)
-        .saturating_duration_since(session.begun)
-        .as_secs_f64();
-    let tally = |at: usize| sums.processes.get(&at).copied().unwrap_or_default();
-    gaps.extend(breakpoints.and_then(|breakpoints| {
-        unseen::clocks(breakpoints, &stacks, &hits, |at| tally(at).ns, seconds)
+    gaps.extend(session.breakpoints.as_ref().and_then(|breakpoints| {
+        unseen::clocks(breakpoints, stacks, hits, |at| tally(session, at).ns, seconds)
     }));
-    let ended: Vec<(&str, u64)> = session
-        .processes
-        .iter()
-        .enumerate()
-        .filter(|(_, process)| process.ended)
-        .map(|(at, process)| (process.name.as_str(), tally(at).ns))
-        .collect();
-    gaps.extend(unseen::ended(&ended, sums.all.ns));
-    let narrow: Vec<(u32, &str, u64)> = session
-        .processes
-        .iter()
-        .enumerate()
-        .filter(|(_, process)| process.narrow)
-        .map(|(at, process)| (process.pid, process.name.as_str(), tally(at).ns))
-        .collect();
-    gaps.extend(unseen::narrow(&narrow, sums.all.ns));
-    let strangers: Vec<u64> = session.strangers.values().map(|tally| tally.ns).collect();
-    gaps.extend(unseen::strangers(&strangers, sums.all.ns));
-    let counted = session.sampler.cpu_time().map(|now| now.saturating_sub(session.counted));
-    let mut recording = Recording {
-        processes,
-        stacks,
-        hits,
-        moments,
-        kernel,
-        all: sums.all,
-        lost: session.lost,
-        seconds,
-        frequency: session.sampler.frequency(),
-        kernel_seen: session.sampler.access().depth == crate::perf::Depth::Kernel,
-        modules,
-        waits,
-        armed_ms: breakpoints.map_or(0.0, |breakpoints| breakpoints.armed().as_secs_f64() * 1e3),
-        gaps,
+    let of = |which: fn(&Process) -> bool| {
+        let processes = session.processes.iter().enumerate();
+        processes.filter(move |(_, process)| which(process))
     };
-    if let Some(counted) = counted {
-        recording.take_time(counted);
-    }
-    recording
+    let ended: Vec<(&str, u64)> = of(|process| process.ended)
+        .map(|(at, process)| (process.name.as_str(), tally(session, at).ns))
+        .collect();
+    gaps.extend(unseen::ended(&ended, all));
+    let narrow: Vec<(u32, &str, u64)> = of(|process| process.narrow)
+        .map(|(at, process)| (process.pid, process.name.as_str(), tally(session, at).ns))
+        .collect();
+    gaps.extend(unseen::narrow(&narrow, all));
+    let strangers: Vec<u64> = session.strangers.values().map(|tally| tally.ns).collect();
+    gaps.extend(unseen::strangers(&strangers, all));
+    gaps
 }
