@@ -71,7 +71,7 @@ use served::ClockId;
 ///
 /// Within one thread it never goes backward. The processor may execute the read a few nanoseconds
 /// early, before loads that precede it have completed: compared with a time that *another thread*
-/// took and published, it may seem too early by this amount. Where that matters, use
+/// took and published, it may seem too early by this amount. If that matters, use
 /// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] explains when it does.
 ///
 /// Never fails and never waits. Async-signal-safe. The first call in a process finds out which
@@ -200,7 +200,7 @@ pub fn restrict(best: Source) {
 ///
 /// # Errors
 ///
-/// Returns the reason if the counter is not used; nothing changes then.
+/// Returns the reason if the counter is not used; nothing then changes.
 #[cfg(feature = "std")]
 pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)

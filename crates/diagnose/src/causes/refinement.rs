@@ -66,7 +66,7 @@ pub(super) fn confirmed_before(
     // Far more than the two figures differ by.
     const OTHER_PPM: f64 = 500.0;
     let (refined, ()) = log.last(|event| matches!(event, Event::Refined { .. }).then_some(()))?;
-    // Two measurements that agree so well exclude a wrong frequency for good, and also where the lines have no stamps.
+    // Two measurements that agree so well exclude a wrong frequency for good, even if the lines have no stamps.
     const EXCLUDED_PPM: u64 = 5;
     let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM) && incident.clocksource == "tsc";
     let agree = confirmed_ppm(log).filter(|_| other)?;

@@ -164,7 +164,7 @@ fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     );
 }
 
-/// A program found the clock wrong against a reference: the rate is off.
+/// A program compared the clock with a reference and found it wrong: the rate is off.
 fn drift(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     if causes.has(CauseId::TscMiscalibrated) || !case.tsc_is_current() {
         return;

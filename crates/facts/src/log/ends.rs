@@ -76,7 +76,7 @@ pub(super) struct Gather {
     is_blank: bool,
     /// Whether nothing follows the last end of a line.
     is_empty: bool,
-    /// Whether a console asked for a login, behind which programs print sentences.
+    /// Whether a console prompted for a login, after which programs print sentences.
     is_console: bool,
     gaps: [Gap; DEPTHS],
 }

@@ -342,7 +342,7 @@ pub enum Event {
         wd_nsec: i64,
     },
     /// `Adjusting NAME more than 11% (N vs N)`: the kernel had to speed this clocksource up by more than a
-    /// tenth to follow its time reference. Printed once in a boot.
+    /// tenth to follow its time reference. Printed once per boot.
     SteeredTooFar(String),
     /// `Checking clocksource tsc synchronization from CPU ...`.
     CrossCheck,

@@ -109,7 +109,7 @@ pub(super) fn is_lead_in(line: &str) -> bool {
     let small = line.to_lowercase();
     let leads =
         line.ends_with([':', '\u{ff1a}']) && LEAD_INS.iter().any(|words| small.contains(words));
-    // A sentence that goes on with the output needs no colon.
+    // A sentence that continues with the output needs no colon.
     let goes_on = ["you would then see", "you would see", "you'd see"];
     (leads || goes_on.iter().any(|words| small.ends_with(words))) && !is_own(line)
 }

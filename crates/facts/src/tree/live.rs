@@ -1,4 +1,4 @@
-//! The running machine, also where its `/proc` and `/sys` are mounted below another directory.
+//! The running machine, even if its `/proc` and `/sys` are mounted below another directory.
 
 use super::dir::DirTree;
 use super::holes::Dense;

@@ -13,7 +13,7 @@ const DOUBT_PPM: f64 = 2_000.0;
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The moment at which the RTC went on to the next second: the counter before and after.
+/// The moment at which the RTC advanced to the next second: the counter before and after.
 pub(super) type Edge = (u64, u64);
 
 /// Looks until the time is up.

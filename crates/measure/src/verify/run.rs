@@ -372,7 +372,7 @@ fn clocks<S: Source>(
     budget: Duration,
     (begun, run_end): (i64, Deadline),
 ) {
-    // The whole budget, also where pairs took longer than they should on a busy machine.
+    // The whole budget, even if pairs took longer than they should on a busy machine.
     let end = Deadline::after(source, budget);
     let mut wanted: Vec<Option<ClockId>> = ClockId::ALL.into_iter().map(Some).collect();
     if counter {

@@ -57,7 +57,7 @@ pub enum Observation<'a> {
     },
     /// The wall clock, compared with the clock since boot and with clocks that continue while a guest does not run.
     WallClock(WallReading),
-    /// The watch itself went on so much later than it wanted to.
+    /// The watch itself continued this much later than intended.
     Late {
         /// Seconds late.
         seconds: f64,

@@ -49,7 +49,7 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
         if own.is_some() || sampled(process).any(unknown) {
             continue;
         }
-        // Where a debugger holds registers, only one of the functions is looked at.
+        // If a debugger holds registers, only one of the functions is examined.
         let of_process = || recording.hits.iter().filter(move |hit| hit.process == process);
         let looked_at = |cell: &&Cell| of_process().any(|hit| hit.api == cell.api);
         let met = sum(sampled(process).filter(looked_at));

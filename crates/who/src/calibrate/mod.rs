@@ -86,7 +86,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the time of a read inside the vDSO, where samples see it. Where it was not measured, the call itself may
+    /// Returns the time of a read inside the vDSO, where samples see it. If it was not measured, the call itself may
     /// be most of a cheap read.
     #[must_use]
     pub fn served(&self, api: Api, clock: Option<ClockId>) -> Option<Span> {
@@ -327,7 +327,7 @@ mod tests {
         let of = |api, part| costs.counted_beside(api, part).unwrap();
         let alone = of(Api::Rdtsc, 0.9);
         assert_eq!(Some(alone), costs.counted(Api::Rdtsc));
-        // Where they take a tenth of the time, ten times as many would fill it.
+        // If they take a tenth of the time, ten times as many would fill it.
         let (some, few) = (of(Api::Rdtsc, 0.1), of(Api::Rdtsc, 0.001));
         assert!((some.low - 1.0).abs() < 1e-9 && (few.low - 0.5).abs() < 1e-9, "{some:?} {few:?}");
         assert_eq!((some.ns, few.high), (alone.ns, alone.high));

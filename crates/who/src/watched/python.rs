@@ -160,7 +160,7 @@ impl Python {
         if layout.frame_is_object && frame_type.is_none() {
             return unknown("the interpreter exports no PyFrame_Type");
         }
-        // Where the loop has parts, the tables know the one with the symbol.
+        // If the loop has parts, the tables know the one with the symbol.
         let part = file.function(main).map_or(main..main.saturating_add(length), |function| {
             function.begin.min(main)..function.end.max(main.saturating_add(length))
         });

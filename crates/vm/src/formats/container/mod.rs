@@ -298,7 +298,7 @@ fn container(
     Ok(report)
 }
 
-/// Whether the value of a `-cpu` asks for Hyper-V's reference TSC page.
+/// Whether the value of a `-cpu` requests Hyper-V's reference TSC page.
 fn has_page(cpu: &str) -> bool {
     let asks = |word: &str| {
         let (name, value) = word.split_once('=').unwrap_or((word, "on"));
