@@ -63,7 +63,7 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where others could have made the journal, they could also have moved it: its absence is trusted only where
+        // If others could have made the journal, they could also have moved it: its absence is trusted only where
         // its presence would be.
         let absent = || -> Result<Vec<Entry>, JournalError> {
             let parent = located.missing.first().unwrap_or(&located.path).parent();

@@ -91,7 +91,7 @@ impl Checked {
 }
 
 impl Checked {
-    /// From a run of just now: `counter` is its verdict on the counter, `kept` the stored result, if it
+    /// From a run that has just ended: `counter` is its verdict on the counter, `kept` the stored result, if it
     /// could be stored.
     #[must_use]
     pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {

@@ -79,7 +79,7 @@ fn say_if_below_run() {
 }
 
 /// Returns whether a verb does one thing and ends: its exit code is a result, or it has changed something. The others
-/// go on until their reader has gone, or only print their output.
+/// continue until their reader has gone, or only print their output.
 fn answers(verb: Option<&Verb>) -> bool {
     match verb {
         None

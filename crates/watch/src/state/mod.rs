@@ -175,7 +175,7 @@ impl Watch {
         }
     }
 
-    /// Reports that the watch began, on the boot of this identity. If an earlier watch of the same boot saw
+    /// Reports that the watch began, in the boot with this id. If an earlier watch of the same boot saw
     /// another clocksource last, the clocksource changed between the two.
     pub fn started(&mut self, time: f64, boot: Option<&str>) {
         let known = last_known(&self.history, boot);

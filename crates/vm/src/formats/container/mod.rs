@@ -308,8 +308,8 @@ fn has_page(cpu: &str) -> bool {
     cpu.split(',').any(asks)
 }
 
-/// Words the finding about the page of a container that HV keeps from it; `beside`: whether a -cpu in ARGUMENTS, which older
-/// images use, asks for that page.
+/// Words the finding about the page that HV withholds from a container; `beside`: whether a -cpu in ARGUMENTS, which
+/// older images use, asks for that page.
 fn without_page(finding: &mut Finding, beside: Option<bool>) {
     if finding.rule.id != "q-hv-time-missing" {
         return;
