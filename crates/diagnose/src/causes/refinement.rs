@@ -56,8 +56,8 @@ fn soon_after(refined: &Entry, incident: &Incident) -> bool {
     }
 }
 
-/// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware within
-/// seconds of it that found another rate: the figures do not show which is right.
+/// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware, within
+/// seconds of it, that found a different rate: the figures do not show which is right.
 pub(super) fn confirmed_before(
     log: &KernelLog,
     incident: &Incident,

@@ -130,7 +130,7 @@ fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     }
 }
 
-/// Seconds after the refinement from which on a watched TSC of a wrong rate had failed a check: a
+/// Seconds after the refinement by which a watched TSC with a wrong rate has failed a check: a
 /// rate that is off by thousandths fails each, twice a second.
 const CHECKED_FOR_S: f64 = 10.0;
 

@@ -1,5 +1,5 @@
 //! The real-time clock of the board as a reference: its seconds, counted by the counter. It has a separate crystal (in
-//! a virtual machine it is its host's time), so it shows that the kernel has a wrong rate.
+//! a virtual machine it is its host's time), so it can show that the kernel has a wrong rate.
 
 use super::deadline::Deadline;
 use super::outcome::Frequency;
