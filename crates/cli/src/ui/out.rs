@@ -73,7 +73,7 @@ pub(crate) enum Bytes<'a> {
 /// Writes bytes as they are.
 pub(crate) fn bytes(what: Bytes<'_>) -> Result<()> {
     match what {
-        // A bundle that is cut is none.
+        // A truncated bundle is not a bundle.
         Bytes::Bundle(bytes) => put(bytes)
             .map_err(|error| match error.kind() {
                 io::ErrorKind::BrokenPipe => io::Error::other("the reader ended early"),

@@ -170,7 +170,7 @@ const SUPPOSED: [&str; 18] = [
     "say goodbye to",
 ];
 
-/// Whether a line in small letters quotes a message behind such words.
+/// Whether a line in small letters quotes a message after such words.
 fn is_supposed(small: &str) -> bool {
     let quote = small.find(['`', '"', '\u{201c}']);
     quote.is_some_and(|at| SUPPOSED.iter().any(|words| small[..at].contains(words)))

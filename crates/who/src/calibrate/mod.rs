@@ -45,8 +45,8 @@ const ORDERED: f64 = 2.4;
 /// family 25).
 const BESIDE_OTHERS: f64 = 0.45;
 
-/// The same behind a slower instruction: the processor reads the counter while it waits for an atomic addition, and samples
-/// found 0.6 ns of 9.9 (AMD family 25).
+/// The same after a slower instruction: the processor reads the counter while it waits for an atomic addition, and
+/// samples found 0.6 ns of 9.9 (AMD family 25).
 const BEHIND_SLOWER: f64 = 0.05;
 
 /// The time that the vDSO's functions spend inside the vDSO, in nanoseconds.

@@ -48,7 +48,7 @@ fn number(path: &str) -> Option<&str> {
     path.strip_suffix("/config")?.rsplit_once("/qemu/").map(|(_, number)| number)
 }
 
-/// The words of a statement; a variable is its name behind `$`.
+/// The words of a statement; a variable is its name after `$`.
 fn names(statement: &Statement) -> Vec<String> {
     let piece = |piece: &Piece| match piece {
         Piece::Literal(text) => text.as_str().to_owned(),
