@@ -67,7 +67,7 @@ mod served {
 use crate::elsewhere as served;
 use served::ClockId;
 
-/// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock there is.
+/// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock available.
 ///
 /// Within one thread it never goes backward. The processor may execute the read a few nanoseconds
 /// early, before loads that precede it have completed: compared with a time that *another thread*
@@ -188,8 +188,8 @@ pub fn restrict(best: Source) {
 /// First the counters of all processors are tested against each other, for at most about `limit` (100
 /// ms is plenty on a quiet machine). These are the processors that the calling thread may run on: call this
 /// in a thread that is not bound to some of them. Then [`monotonic_ns`] follows the kernel's clock with a line
-/// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
-/// counter that jumps or changes its rate is noticed then, and no longer used.
+/// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a counter that jumps or
+/// changes its rate is then noticed, and no longer used.
 ///
 /// # Risk
 ///
