@@ -102,8 +102,8 @@ const LEAD_INS: [&str; 29] = [
     "\u{5c06}\u{663e}\u{793a}",
 ];
 
-/// Whether a line leads in an output that no machine of the writer printed: `The docs of X show this for a bad system:`,
-/// `On a broken guest it would print:`.
+/// Whether a line introduces an output that no machine of the writer printed:
+/// `The docs of X show this for a bad system:`, `On a broken guest it would print:`.
 pub(super) fn is_lead_in(line: &str) -> bool {
     let line = line.trim_end();
     let small = line.to_lowercase();

@@ -1,6 +1,6 @@
 //! Calls that breakpoints saw and no sample met: of a clock that takes nearly no time, or that is read seldom. Without them
-//! the shares of the others would be too large, and their intervals would not hold the truth; and a process of which no
-//! sample met a read would seem to read no clock. Pure.
+//! the shares of the others would be too large, and their intervals would not contain the true values; and a process of
+//! which no sample met a read would seem to read no clock. Pure.
 
 use super::calls::Calls;
 use super::cells::Cell;

@@ -70,7 +70,7 @@ enum Home {
 }
 
 /// How often frames have confirmed a home: that they were at the instruction before its word, and that they had the code
-/// around it. A frame is read a little later than the sample was taken, so it may have gone on.
+/// around it. A frame is read a little later than the sample was taken, so the program may have continued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Votes {
     exact: u32,
