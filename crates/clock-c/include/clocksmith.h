@@ -234,7 +234,7 @@ struct clocksmith_vmclock {
 int clocksmith_vmclock_state(struct clocksmith_vmclock *state, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
 
 /* Gets the two times between which UTC lies by the hypervisor's statement, in nanoseconds since 1970. EAGAIN also if it
- * states no largest error, does not declare its clock synchronised, gives another time than UTC, or if the counter must
+ * states no largest error, does not declare its clock synchronised, gives a time other than UTC, or if the counter must
  * not be read (PR_SET_TSC). */
 int clocksmith_vmclock_utc_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
 

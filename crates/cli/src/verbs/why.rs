@@ -191,7 +191,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     }
 }
 
-/// Whether a text has more lines of other kinds than of the kernel.
+/// Whether a text has more lines of other kinds than it has of the kernel.
 fn quotes(report: &Report) -> bool {
     report.read.as_ref().is_some_and(|read| read.kernel_lines < read.unread)
 }

@@ -1,4 +1,5 @@
-//! The wall clock by other tools than those of time daemons: `ntpq`'s variables, a hypervisor's tools, two outputs of `date`.
+//! The wall clock according to tools other than those of time daemons: `ntpq`'s variables, a hypervisor's tools, two
+//! outputs of `date`.
 
 use super::{Page, Reader, discipline, prompt};
 use crate::Fact;

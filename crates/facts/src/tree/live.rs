@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// The running machine: its files, and facts from other sources than files. Each of those is read once, when
+/// The running machine: its files, and facts from sources other than files. Each of those is read once, when
 /// it is first needed.
 #[derive(Debug, Default)]
 pub struct LiveTree {
