@@ -271,7 +271,7 @@ fn views(
     Ok((views, counts))
 }
 
-/// Prints a synthetic fleet, one document a line.
+/// Prints a synthetic fleet, one document per line.
 fn generate(fleet: Fleet) -> Result<()> {
     let mut out = output::Lines::json();
     for machine in fleet.machines() {

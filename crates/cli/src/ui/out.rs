@@ -123,7 +123,7 @@ fn put(bytes: &[u8]) -> io::Result<()> {
     writable(&out).and_then(|()| super::put(out, bytes))
 }
 
-/// JSON documents, one a line.
+/// JSON documents, one per line.
 pub(crate) struct JsonLines(BufWriter<StdoutLock<'static>>);
 
 impl JsonLines {
