@@ -147,7 +147,7 @@ fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The items of a list, one a line.
+/// The items of a list, one per line.
 fn items(body: &str) -> Result<Vec<String>, String> {
     let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
     lines

@@ -165,7 +165,7 @@ async fn answer(
 }
 
 /// Ends a query whose functions make values that the engine does not count, such as `repeat()`, and the reading of a
-/// table with absurd stated sizes, before they take the memory of this machine. Where the kernel cannot, they have no
+/// table with absurd stated sizes, before they take the memory of this machine. If the kernel cannot, they have no
 /// limit.
 fn limit(memory: usize) {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
@@ -271,7 +271,7 @@ fn views(
     Ok((views, counts))
 }
 
-/// Prints a synthetic fleet, one document a line.
+/// Prints a synthetic fleet, one document per line.
 fn generate(fleet: Fleet) -> Result<()> {
     let mut out = output::Lines::json();
     for machine in fleet.machines() {

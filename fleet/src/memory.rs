@@ -4,9 +4,9 @@
 //! merges the runs. Both take memory that the engine requests beside the share, and without it the query fails. So
 //! three parts are separate: a quarter for operators that can go to the disk, half for the merges of sorts, and a
 //! quarter for operators that can do neither, such as the smaller side of a join. Within the first two, every operator
-//! has the same share, so none can take the memory that another one needs to go on; a merge can also have the remaining
-//! memory. A sort counts its rows twice while it collects them; a merge takes them once and, beside them, their keys in
-//! a form that is compared, which for narrow rows is larger than the rows.
+//! has the same share, so none can take the memory that another one needs to continue; a merge can also have the
+//! remaining memory. A sort counts its rows twice while it collects them; a merge takes them once and, beside them,
+//! their keys in a form that is compared, which for narrow rows is larger than the rows.
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::config::SpillCompression;

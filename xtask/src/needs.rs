@@ -161,7 +161,7 @@ pub(crate) fn of(step: &Step) -> Vec<Need> {
     needs
 }
 
-/// Prints the needs of these steps, for an installer: one a line.
+/// Prints the needs of these steps, for an installer: one per line.
 pub(crate) fn print(kind: Kind, steps: &[&Step]) {
     if kind == Kind::Steps {
         let mut seen = BTreeSet::new();

@@ -3,7 +3,7 @@
 use crate::step::Step;
 use std::collections::BTreeMap;
 
-/// Cases of each property test that `./test.sh` asks for by default; `./test.sh all` asks for twice as many.
+/// Cases of each property test that `./test.sh` requests by default; `./test.sh all` requests twice as many.
 const PROPTEST_CASES: u64 = 32;
 /// Those of the tests that call shells.
 const CASES: u64 = 60;

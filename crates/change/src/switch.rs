@@ -100,7 +100,7 @@ impl Sysfs {
         Ok(text.split_whitespace().map(str::to_owned).collect())
     }
 
-    /// Chooses a clocksource, and reads back whether it is in use: a write succeeds also when the
+    /// Chooses a clocksource, and reads back whether it is in use: a write succeeds even when the
     /// kernel ignores it.
     ///
     /// # Errors

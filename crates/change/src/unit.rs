@@ -10,7 +10,7 @@
 //! * A write is also an override: a better rated clocksource that comes later does not take over. So
 //!   it is written even when it is already in use.
 //! * On x86 `tsc` is registered about a second after the boot (`tsc_refine_calibration_work()`);
-//!   before, there is only `tsc-early`. So it waits.
+//!   before that, there is only `tsc-early`. So the script waits.
 
 /// The name of the unit's file.
 pub const UNIT: &str = "clocksmith-clocksource.service";

@@ -3,7 +3,7 @@
 //! The system calls of an apply and of an undo are recorded (by strace, if it is installed) and
 //! compared with these rules:
 //! - a file gets its name (`rename`) only when its content is synced;
-//! - nothing is changed before an entry of the journal is there, and its directory synced;
+//! - nothing is changed before an entry of the journal exists and its directory is synced;
 //! - an entry is renewed or removed only when everything changed before it is synced.
 
 #![allow(clippy::unwrap_used, clippy::panic)]

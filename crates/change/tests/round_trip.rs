@@ -195,7 +195,7 @@ fn directory_of_the_change_may_be_rewritten_by_program() {
     }
 }
 
-/// As many as the environment asks for, if these are more.
+/// As many as the environment requests, if these are more.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(0).max(400)
 }

@@ -17,7 +17,7 @@ pub(crate) fn at_start() {
     if action(libc::SIGCHLD) == SIG_IGN {
         set(libc::SIGCHLD, SIG_DFL);
     }
-    // A write beyond `ulimit -f` is an error then that names the file. A handler, and not SIG_IGN, which children would
+    // A write beyond `ulimit -f` is then an error that names the file. A handler, and not SIG_IGN, which children would
     // inherit.
     if action(libc::SIGXFSZ) == SIG_DFL {
         set(libc::SIGXFSZ, nothing as extern "C" fn(libc::c_int) as libc::sighandler_t);

@@ -162,8 +162,8 @@ void clocksmith_cached_stop(struct clocksmith_updater *updater) CLOCKSMITH_NOEXC
  * where a read takes tens of microseconds. The functions of this library may be quicker than clock_gettime(). */
 int clocksmith_is_slow(char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
 
-/* Raw readings of the counter, for events on a very hot path: no arithmetic, times come later. Where the counter serves
- * as the machine's clock a tick is a cycle of it; elsewhere it is a nanosecond of CLOCK_MONOTONIC. Which of the two is
+/* Raw readings of the counter, for events on a very hot path: no arithmetic, times come later. If the counter serves
+ * as the machine's clock, a tick is one of its cycles; elsewhere it is a nanosecond of CLOCK_MONOTONIC. Which of the two is
  * decided at the first read in the process, and never changes. */
 uint64_t clocksmith_ticks(void) CLOCKSMITH_NOEXCEPT;
 
@@ -234,7 +234,7 @@ struct clocksmith_vmclock {
 int clocksmith_vmclock_state(struct clocksmith_vmclock *state, char *reason, size_t size) CLOCKSMITH_NOEXCEPT;
 
 /* Gets the two times between which UTC lies by the hypervisor's statement, in nanoseconds since 1970. EAGAIN also if it
- * states no largest error, does not call its clock synchronised, gives another time than UTC, or if the counter must
+ * states no largest error, does not declare its clock synchronised, gives a time other than UTC, or if the counter must
  * not be read (PR_SET_TSC). */
 int clocksmith_vmclock_utc_bounded_ns(uint64_t *earliest, uint64_t *latest) CLOCKSMITH_NOEXCEPT;
 

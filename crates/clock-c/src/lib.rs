@@ -57,7 +57,7 @@ pub extern "C" fn clocksmith_realtime_coarse_ns() -> u64 {
 ///
 /// # Safety
 ///
-/// Each pointer is null or to a number that may be written.
+/// Each pointer is null, or points to a number that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_realtime_bounded_ns(
     earliest: *mut u64,

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn clocksmith_vmclock_state(
 ///
 /// # Safety
 ///
-/// Each pointer is null or to a number that may be written.
+/// Each pointer is null, or points to a number that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_vmclock_utc_bounded_ns(
     earliest: *mut u64,

@@ -140,7 +140,7 @@ impl Anchor {
     }
 
     /// The moment at which the wall clock, as it was at the moment of the anchor, shows that time. Saturates at
-    /// both ends of the range of an [`Instant`], also for times before 1970 and after 2554.
+    /// both ends of the range of an [`Instant`], even for times before 1970 and after 2554.
     #[must_use]
     pub fn of_system_time(&self, time: SystemTime) -> Instant {
         let unix = SystemTime::UNIX_EPOCH + Duration::from_nanos(self.unix_ns);

@@ -18,7 +18,7 @@ use std::io;
 /// A clock that returns the same time until it is updated.
 ///
 /// An event loop calls [`update`](Self::update) once in each turn, and everything in that turn
-/// reads the remembered time: a load. Where there is no loop, [`spawn_updater`](Self::spawn_updater)
+/// reads the remembered time: a load. If there is no loop, [`spawn_updater`](Self::spawn_updater)
 /// starts a thread that does it.
 ///
 /// Before the first update, and after the last [`Updater`] has been dropped, no time is remembered.
@@ -27,7 +27,7 @@ use std::io;
 ///
 /// # Fork
 ///
-/// A forked child does not have its parent's threads. Where an updater keeps the time, the kernel
+/// A forked child does not have its parent's threads. If an updater keeps the time, the kernel
 /// clears it in a child (`MADV_WIPEONFORK`), however the child is created, and reads in the child
 /// use the kernel's coarse clock. So the time does not freeze, and no read has to call `getpid`.
 /// The child may call [`update`](Self::update) or start an updater of its own.

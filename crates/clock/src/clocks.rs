@@ -67,11 +67,11 @@ mod served {
 use crate::elsewhere as served;
 use served::ClockId;
 
-/// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock there is.
+/// `CLOCK_MONOTONIC` in nanoseconds, read unordered: the fastest clock available.
 ///
 /// Within one thread it never goes backward. The processor may execute the read a few nanoseconds
 /// early, before loads that precede it have completed: compared with a time that *another thread*
-/// took and published, it may seem too early by this amount. Where that matters, use
+/// took and published, it may seem too early by this amount. If that matters, use
 /// [`monotonic_ordered_ns`]; [`crate::guide::which_function`] explains when it does.
 ///
 /// Never fails and never waits. Async-signal-safe. The first call in a process finds out which
@@ -188,8 +188,8 @@ pub fn restrict(best: Source) {
 /// First the counters of all processors are tested against each other, for at most about `limit` (100
 /// ms is plenty on a quiet machine). These are the processors that the calling thread may run on: call this
 /// in a thread that is not bound to some of them. Then [`monotonic_ns`] follows the kernel's clock with a line
-/// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a
-/// counter that jumps or changes its rate is noticed then, and no longer used.
+/// ([`Source::Disciplined`]), which is renewed from the kernel's clock every few milliseconds: a counter that jumps or
+/// changes its rate is then noticed, and no longer used.
 ///
 /// # Risk
 ///
@@ -200,7 +200,7 @@ pub fn restrict(best: Source) {
 ///
 /// # Errors
 ///
-/// Returns the reason if the counter is not used; nothing changes then.
+/// Returns the reason if the counter is not used; nothing then changes.
 #[cfg(feature = "std")]
 pub fn trust_counter(limit: Duration) -> Result<Synchrony, Refused> {
     served::trust(limit)

@@ -9,8 +9,8 @@ use core::time::Duration;
 ///
 /// [`now`](Self::now) and [`elapsed`](Self::elapsed) have no fence; this is the only difference. Within
 /// a thread it never goes backward. A moment that another thread took may be later than this thread's
-/// next one by a few hundred nanoseconds: differences are zero then. A task of an async runtime may be on
-/// another thread after any `.await`. Where moments of several threads are compared, use [`Instant`].
+/// next one by a few hundred nanoseconds: their difference is then zero. A task of an async runtime may be on
+/// another thread after any `.await`. To compare moments of several threads, use [`Instant`].
 ///
 /// It is a separate type so that the type of a moment shows how it was read. [`From`] converts in
 /// both directions.

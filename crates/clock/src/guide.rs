@@ -107,7 +107,7 @@ pub mod which_function {}
 ///
 /// # 1b. A hypervisor's page under it ([`Source::Pvclock`](crate::Source::Pvclock), [`Source::HypervPage`](crate::Source::HypervPage))
 ///
-/// Where the kernel's clocksource is kvm-clock or Hyper-V's reference page, its numbers count in that clock's
+/// If the kernel's clocksource is kvm-clock or Hyper-V's reference page, its numbers count in that clock's
 /// cycles, and these come from the counter by a second page that the hypervisor writes (x86 only). A read takes
 /// the counter and both pages, between two looks at the sequence lock of each, by the formulas of the vDSO
 /// (`vread_pvclock()`, `vread_hvclock()`). It is as exact, and costs one counter read.
@@ -121,7 +121,7 @@ pub mod which_function {}
 ///
 /// # 2. The library's own line ([`Source::Disciplined`](crate::Source::Disciplined))
 ///
-/// Where the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads behave
+/// If the page is not found, but the kernel's clock is the counter (sysfs says so, *and* reads behave
 /// so: they are faster than a system call), a line is fitted to readings of the kernel's clock: the best
 /// of eight brackets between two counter reads. The line has the kernel's form and is read by the same
 /// code.

@@ -89,7 +89,7 @@ pub(crate) fn counter_is_allowed() -> bool {
         let mut mode: libc::c_int = 0;
         // SAFETY: PR_GET_TSC writes one int.
         let result = unsafe { libc::prctl(libc::PR_GET_TSC, &raw mut mode) };
-        // Where a filter refuses the call itself nothing is known, and the vDSO, which every
+        // If a filter refuses the call itself, nothing is known, and the vDSO, which every
         // program uses, would be killed in the same way.
         result != 0 || mode != libc::PR_TSC_SIGSEGV
     }

@@ -31,8 +31,8 @@
 //! - [`guide::design`]: why each layer is sound
 //! - [`guide::hazards`]: fork, signals, namespaces, filters, virtual machines
 //!
-//! Nothing happens until the first read: no constructor, no thread, no calibration. The first read
-//! takes 25 to 50 us, and a delay by the scheduler more on a busy machine. Targets without support (anything
+//! Nothing happens until the first read: no constructor, no thread, no calibration. The first read takes 25 to 50 us,
+//! plus any delay by the scheduler on a busy machine. Targets without support (anything
 //! but Linux on x86-64, x86 and aarch64) use the standard library's clocks.
 //!
 //! # Features

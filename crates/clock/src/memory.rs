@@ -2,7 +2,7 @@
 //!
 //! A child that is forked while another thread writes the page would find it locked for ever; and
 //! its time may differ (`unshare --time`). So the page is in memory that the kernel clears in a
-//! child, however the child is created (`MADV_WIPEONFORK`, since 4.14). Where the kernel cannot do
+//! child, however the child is created (`MADV_WIPEONFORK`, since 4.14). If the kernel cannot do
 //! that there is no page.
 
 use crate::page::Page;

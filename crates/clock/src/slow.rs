@@ -4,8 +4,8 @@
 //! A clock that user space can read costs a fraction of a system call. One that it cannot read costs a system call and
 //! the reading of the clocksource, whichever that is; and one whose counter a hypervisor traps costs the trap, which is
 //! most of both. So the test compares a read with a real system call for the same time, by the best of many short
-//! batches taken in turn: other load of the machine makes some batches longer, and the best no shorter. It asserts no
-//! time, and does not depend on how busy the machine is.
+//! batches taken in turn: other load on the machine makes some batches longer, but never the best one shorter. It
+//! assumes no absolute time, and does not depend on how busy the machine is.
 
 use core::fmt;
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A reading of the processor's counter, without the conversion to a time.
 ///
-/// Where the counter serves as the machine's clock and may be read, a tick is a cycle of it (the
+/// If the counter serves as the machine's clock and may be read, a tick is one of its cycles (the
 /// TSC on x86, `CNTVCT_EL0` on aarch64). Everywhere else a tick is a nanosecond of
 /// [`monotonic_ns`](crate::monotonic_ns). Which of the two applies is decided at the first read in
 /// the process (or in its parent) and never changes: all ticks of a process are the same unit. A

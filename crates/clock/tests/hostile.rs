@@ -445,7 +445,7 @@ fn a_filter_that_refuses_nearly_everything() {
 #[test]
 fn a_filter_that_kills() {
     alone("a_filter_that_kills", || {
-        // The calls that the first read may make, beside those that any program needs (see the
+        // The calls that the first read may make, besides those that any program needs (see the
         // design notes).
         let mut allowed = LEAST.to_vec();
         allowed.extend([libc::SYS_prctl, libc::SYS_futex, libc::SYS_clock_gettime]);

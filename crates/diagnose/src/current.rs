@@ -422,7 +422,7 @@ fn standing_of_usual(
             Confidence::Medium
         });
     }
-    // A tick is in use only until a counter registers, whether the TSC is lost or not.
+    // A tick is in use only until a counter registers, whether the TSC is demoted or not.
     if name.contains("jiffies")
         && let Some((later, better)) = counter_follows(log, entry)
     {
@@ -439,7 +439,7 @@ fn standing_of_usual(
         return high;
     }
     if !tick && name != "tsc-early" && (tsc_is_lost(log, entry) || outranks_tsc(machine, name)) {
-        // A lost line may have asked for the TSC. In a text that was searched for a word, the shown choice is assumed
+        // A lost line may have requested the TSC. In a text that was searched for a word, the shown choice is assumed
         // to be the one at the time of the search.
         let lost = is_early
             && log.extent.common.is_none()

@@ -3,7 +3,7 @@
 //!
 //! The kernel rates a clocksource that it has marked unstable 0, and cannot choose it while the tick is one-shot
 //! (`__clocksource_unstable()`, `clocksource_find_best()` in `kernel/time/clocksource.c`). With a periodic tick it uses the
-//! TSC again only if an administrator asks for it.
+//! TSC again only if an administrator requests it.
 
 use crate::cause::Evidence;
 use crate::demotion::{self, takes_tsc};

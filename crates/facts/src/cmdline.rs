@@ -128,7 +128,7 @@ impl CommandLine {
         self.values(name).next_back()
     }
 
-    /// Whether the word is there, with or without a value.
+    /// Whether the word is present, with or without a value.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.values(name).next().is_some()
@@ -150,7 +150,7 @@ impl CommandLine {
         }
     }
 
-    /// The clocksource that the command line asks for: the last `clocksource=NAME`, or the
+    /// The clocksource that the command line requests: the last `clocksource=NAME`, or the
     /// deprecated `clock=NAME` (where `pmtmr` means `acpi_pm`), truncated to the 31 characters that
     /// the kernel keeps. Source: `boot_override_clocksource()`, `boot_override_clock()` in
     /// `kernel/time/clocksource.c`, all versions since 2.6.32.

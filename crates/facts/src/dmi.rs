@@ -121,7 +121,7 @@ impl Dmi {
 }
 
 /// The cloud that the kernel's line `DMI: ...` names: `Amazon EC2 m5.large/, BIOS 1.0 10/16/2017`. It has no asset tag, so
-/// it names neither Azure nor Oracle's cloud, and that it names none proves nothing of those.
+/// it names neither Azure nor Oracle's cloud, and a line that names no cloud proves nothing about those two.
 #[must_use]
 pub(crate) fn cloud_of_line(text: &str, under: Option<HypervisorKind>) -> Option<Cloud> {
     let maker = [

@@ -1,5 +1,5 @@
 //! The text of a panic. Its message may quote input, so programs print this text like any other: made visible.
-//! Pure except for the stack, which is shown if `RUST_BACKTRACE` asks for it.
+//! Pure except for the stack, which is shown if `RUST_BACKTRACE` requests it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;

@@ -14,7 +14,7 @@ pub(crate) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 #[must_use]
 pub fn text(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01 in eras of 400 years: the leap day is the last day of its year then.
+    // Days since 0000-03-01 in eras of 400 years: the leap day is then the last day of its year.
     let days = days + BEFORE_1970;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

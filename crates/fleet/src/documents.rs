@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 /// Bytes of a line. A document with all facts (`why --json -v`) has a few hundred thousand.
 pub const MAX_LINE: usize = 16 << 20;
 
-/// Bytes of an input that is not one document a line: it is read as a whole.
+/// Bytes of an input that is not one document per line: it is read as a whole.
 pub const MAX_WHOLE: usize = 64 << 20;
 
 /// The kind of an input, as its beginning shows.
@@ -127,7 +127,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The documents of a text that is not one document a line. Documents after a broken one are not
+/// The documents of a text that is not one document per line. Documents after a broken one are not
 /// found: then the last one of the list is the broken one.
 #[must_use]
 pub fn whole(text: &[u8]) -> Vec<Document> {

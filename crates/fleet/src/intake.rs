@@ -1,4 +1,4 @@
-//! Counts made while documents are read: used ones, bad ones with the first few reasons, dates that cannot be, and which
+//! Counts made while documents are read: used ones, bad ones with the first few reasons, impossible dates, and which
 //! report of a host is used.
 
 use crate::newest::{Moment, Newest, Served};

@@ -1,7 +1,7 @@
 //! Of several reports of one host the newest one is used, in any order of arrival.
 //!
 //! A host is a name and a machine id. Two ids under one name are two hosts. A report without an id, as earlier versions
-//! wrote it, is of the host that has its name. A report without a date is older than every dated one; of several
+//! wrote them, belongs to the host that has its name. A report without a date is older than every dated one; of several
 //! reports of one moment, the one that was given first is used.
 //!
 //! Takes about 25 bytes a host, for any number of reports, and one bit for each report.

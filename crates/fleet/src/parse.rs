@@ -91,7 +91,7 @@ pub fn parse_named(text: &[u8]) -> Named {
     }
 }
 
-/// The document's schema. Where it is the first field, as in every document of this program, the text
+/// The document's schema. If it is the first field, as in every document of this program, the text
 /// is not read twice.
 fn schema(text: &[u8]) -> Result<String, DocumentError> {
     for known in [WHY, INPUT] {

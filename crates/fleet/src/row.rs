@@ -281,7 +281,7 @@ fn is_name(name: &str) -> bool {
     )
 }
 
-/// A text of one line, and of a length that a table bears. Other programs also show the tables, so
+/// A text of one line, short enough for a table. Other programs also show the tables, so
 /// it is made visible here.
 fn text(text: &str) -> String {
     visible::line(text).chars().take(MAX_TEXT).collect::<String>().trim().to_owned()

@@ -24,7 +24,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
         // arch/riscv/Kconfig: HAVE_GENERIC_VDSO only on 64-bit kernels.
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
-        // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only where user space may read it, which is
+        // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only if user space may read it, which is
         // release 2 of the architecture and later.
         (Arch::Mips, "GIC") => return gic(machine),
         (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,

@@ -15,7 +15,7 @@ pub fn traps_counter(line: &str) -> bool {
     TRAPPED.iter().any(|erratum| line.contains(erratum))
 }
 
-/// Whether a main ID register is that of a processor of Arm's own with ARMv7 and its timer: Cortex-A7, A12, A15 and A17.
+/// Whether a main ID register is that of one of Arm's own ARMv7 processors with its timer: Cortex-A7, A12, A15 and A17.
 /// Later parts are ARMv8, and the device trees of 32-bit kernels on them name the timer of that.
 #[must_use]
 pub fn is_armv7_part(midr: u32) -> bool {

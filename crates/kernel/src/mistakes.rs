@@ -12,7 +12,7 @@ use clocksmith_facts::cmdline::{CommandLine, Word};
 /// The kind of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MistakeKind {
-    /// `clocksource=` asks for a name that no kernel registers; the rest of it is silently ignored.
+    /// `clocksource=` requests a name that no kernel registers; the rest of it is silently ignored.
     UnknownClocksource,
     /// `tsc=` has a value that the kernel does not know, or several at once.
     UnknownValue,

@@ -292,8 +292,8 @@ pub struct Answer<T> {
     pub depends_on: Vec<OpenInput>,
 }
 
-/// Answers a question for every machine that the evidence allows: with each open input changed by
-/// itself, and with each pair of them changed together.
+/// Answers a question for every machine that the evidence allows: with each open input changed alone,
+/// and with each pair of them changed together.
 pub fn ask<T: PartialEq>(machine: &Machine, question: impl Fn(&Machine) -> T) -> Answer<T> {
     ask_over(machine, &OpenInput::ALL, question)
 }

@@ -40,7 +40,7 @@ pub fn may_change_rate(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
 }
 
 /// Whether a processor's name is that of a QEMU CPU model without the invariant TSC: qemu32, qemu64, kvm32 and kvm64
-/// show it only where `+invtsc` is added (`builtin_x86_defs` in QEMU's target/i386/cpu.c).
+/// show it only if `+invtsc` is added (`builtin_x86_defs` in QEMU's target/i386/cpu.c).
 #[must_use]
 pub fn is_model_of_qemu(name: &str) -> bool {
     ["QEMU Virtual CPU", "Common KVM processor", "Common 32-bit KVM processor"]

@@ -38,8 +38,8 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 /// Whether no signal ends the program.
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// From now on no number of signals ends the program, until [`release`]: it restores a half made change, and a second
-/// signal of a kind, such as that of a terminal that closes under a shell, would prevent that.
+/// From now on no number of signals ends the program, until [`release`]: it is restoring a half-made change, and a
+/// second signal of a kind, such as that of a terminal that closes under a shell, would prevent that.
 pub fn hold() {
     HELD.store(true, Ordering::Relaxed);
 }
@@ -80,7 +80,7 @@ pub fn whole<T>(work: impl FnOnce() -> T) -> T {
         && ENDS.load(Ordering::SeqCst)
         && let Some(signal) = signal()
     {
-        // To this thread, which so goes no further: one to the process may come to another thread, and later.
+        // To this thread, which therefore goes no further: a signal to the process may reach another thread, and later.
         // SAFETY: sends a signal, whose handler makes only calls that are allowed in one.
         unsafe { libc::raise(signal) };
     }
@@ -121,7 +121,7 @@ pub fn before_forced_end(last: fn()) {
     }
 }
 
-/// Ends the program so long after the first signal, by its number, also while a thread is in a system call that does
+/// Ends the program this long after the first signal, by its number, even while a thread is in a system call that does
 /// not return (a file system that does not respond): then `last` is run, and the exit code is the shell's for the
 /// signal.
 ///
@@ -159,7 +159,7 @@ fn is_ignored(signal: libc::c_int) -> bool {
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP are requests, the first time each; the second one ends the program at once.
-/// SIGINT and SIGHUP stay ignored if they are: a signal before this call is lost then, and one that comes later would
+/// SIGINT and SIGHUP stay ignored if they are: a signal before this call is then lost, and one that comes later would
 /// not be.
 pub fn listen() {
     LISTENS.store(true, Ordering::SeqCst);

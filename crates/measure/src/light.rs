@@ -66,7 +66,7 @@ impl LightMeasurement {
 
 /// Below this share of the system call's cost, a read did not make one.
 const CHEAPER: f64 = 0.6;
-/// Below this share it did not even when some of its CPU time was counted as the kernel's: that count
+/// Below this share it did not, even if some of its CPU time was counted as the kernel's: that count
 /// samples a few ticks only.
 const FAR_CHEAPER: f64 = 0.3;
 /// Share of CPU time in the kernel that a few ticks cannot explain.

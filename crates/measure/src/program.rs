@@ -1,7 +1,7 @@
-//! Starts a file as a program; only a text may be passed to a shell.
+//! Starts a file as a program; only a text file may be passed to a shell.
 //!
-//! `execvp(3)` hands a file that the kernel refuses (`ENOEXEC`) to `/bin/sh`, which takes any bytes for commands. Shells look
-//! first: bash (`check_binary_file()`) and dash refuse a file that is not text. So does this.
+//! `execvp(3)` hands a file that the kernel refuses (`ENOEXEC`) to `/bin/sh`, which takes any bytes for commands.
+//! Shells look first: bash (`check_binary_file()`) and dash refuse a file that is not text. So does this.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read};

@@ -212,7 +212,7 @@ impl Sampler {
 }
 
 /// Has the kernel account the CPU time so far, before a batch. It does so at each tick, and
-/// whenever a CPU-time clock is read: a thread that has used up its turn gives way then. Otherwise
+/// whenever a CPU-time clock is read: a thread that has used up its turn then gives way. Otherwise
 /// the first batch in a round that reads such a clock would wait for the other threads of a busy
 /// machine, in half of the rounds.
 fn account() {

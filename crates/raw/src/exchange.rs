@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Exchanges in one run; more hardly shorten the shortest delay.
 pub const EXCHANGES: u64 = 4_000;
 
-/// A message with a counter; 0 is none. Alone in its cache line.
+/// A message with a counter; 0 means that there is no message. Alone in its cache line.
 #[repr(align(128))]
 struct Letterbox(AtomicU64);
 

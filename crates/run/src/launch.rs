@@ -42,8 +42,8 @@ pub struct Launch {
     pub act: Act,
     /// A reading of the counter, as early as possible.
     pub baseline: Baseline,
-    /// Whether the programs that it runs also get the image. The program is traced for its whole
-    /// life then, and no debugger can attach to it.
+    /// Whether the programs that it runs also get the image. The program is then traced for its whole life,
+    /// and no debugger can attach to it.
     pub follow: bool,
     listeners: Listeners,
     kept: Vec<RawFd>,
@@ -69,8 +69,7 @@ impl Launch {
     }
 
     /// Called in the tracer's process when the program has ended, just before its parent is
-    /// notified; its children may continue. Standard error is still open then, and closed
-    /// afterwards.
+    /// notified; its children may continue. Standard error is then still open, and is closed afterwards.
     #[must_use]
     pub fn on_end(mut self, tell: impl Fn(&Totals) + 'static) -> Self {
         self.listeners.ended = Box::new(tell);
@@ -164,7 +163,7 @@ impl Launch {
         let mut number = [0; 4];
         from_tracer.read_exact(&mut number).map_err(failed)?;
         let tracer = u32::from_le_bytes(number);
-        // Where only a parent may trace (Yama, `ptrace_scope` 1) the tracer is named; elsewhere this
+        // If only a parent may trace (Yama, `ptrace_scope` 1), the tracer is named; elsewhere this
         // fails, and is not needed.
         // SAFETY: sets an attribute of this process.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, u64::from(tracer), 0, 0, 0) };

@@ -8,7 +8,7 @@
 //!
 //! Linux on x86-64; elsewhere [`available`] returns `false`.
 //!
-//! This crate has `ptrace` and the memory of other processes. It does not decide whether the
+//! This crate handles `ptrace` and the memory of other processes. It does not decide whether the
 //! counter can be trusted, does not print, and does not parse arguments.
 
 mod baseline;

@@ -67,7 +67,7 @@ pub(crate) fn mended(kind: Kind, name: &str, text: &str) -> String {
     apply(text, &edits).unwrap()
 }
 
-/// Asserts that repeated fixes come to an end: a problem behind a key that prevents the machine's start is found only
+/// Asserts that repeated fixes come to an end: a problem after a key that prevents the machine's start is found only
 /// when that key is removed.
 fn settles(kind: Kind, name: &str, mut text: String) {
     for _ in 0..4 {

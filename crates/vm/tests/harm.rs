@@ -382,7 +382,7 @@ fn fix_generated_scripts_are_edited_at_all() {
     assert_ne!((old.calls, old.output), (new.calls, new.output));
 }
 
-/// The output of a trace has the commands, which differ by the option; also where a line is continued inside a word.
+/// The output of a trace has the commands, which differ by the option; even if a line is continued inside a word.
 #[test]
 fn fix_traced_script_whose_set_is_continued_is_compared_by_its_calls() {
     let directory = stand_ins();

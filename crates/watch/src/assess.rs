@@ -196,8 +196,8 @@ mod tests {
     use clocksmith_measure::light::{self as measured, ClockCost, CounterCost};
     use clocksmith_measure::reads::ClockId;
 
-    /// A measurement of a read that costs so much, as [`light`] judges it; `share` is the kernel's part of
-    /// the CPU time, where there was time enough to see it.
+    /// The measurement of a read of this cost, as [`light`] judges it; `share` is the kernel's part of
+    /// the CPU time, if there was enough time to see it.
     fn made_up(ns: f64, syscall_ns: f64, share: Option<f64>, counter: f64) -> LightMeasurement {
         let (ns, syscall_ns, counter) = (Some(ns), Some(syscall_ns), Some(counter));
         let path = measured::judge(ns, syscall_ns, share, counter);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-/// A change by less than this factor is none.
+/// A change by less than this factor does not count.
 pub const FACTOR: f64 = 2.0;
 /// Ordinary samples that are remembered.
 const USUAL: usize = 15;

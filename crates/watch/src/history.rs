@@ -27,7 +27,7 @@ pub struct History {
 }
 
 impl History {
-    /// Adds an event; if there are too many, the oldest one of the most frequent kind goes, so that a
+    /// Adds an event; if there are too many, the oldest one of the most frequent kind is removed, so that a
     /// flood of one kind does not take the others with it.
     pub fn add(&mut self, event: Event) {
         if self.events.len() == EVENTS {
@@ -58,8 +58,8 @@ impl History {
         self.costs.iter()
     }
 
-    /// Events from the text of a history file; a line that is none (cut off by a crash, or of a later
-    /// version) is left out, and counted.
+    /// Events from the text of a history file; a line that is not an event (cut off by a crash, or of a later version)
+    /// is left out, and counted.
     pub fn load(&mut self, text: &str) -> usize {
         let mut strange = 0;
         for line in text.lines().filter(|line| !line.trim().is_empty()) {

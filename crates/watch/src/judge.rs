@@ -312,8 +312,8 @@ fn demotion(report: &Report, thresholds: &Thresholds) -> Point {
     }
 }
 
-/// Returns the clocksource that the watchdog demoted in this boot, and the line that reports it: also if the cause is
-/// not known, or its replacement is as good.
+/// Returns the clocksource that the watchdog demoted in this boot, and the line that reports it, even if the cause is
+/// not known or its replacement is as good.
 fn demoted(report: &Report) -> Option<(String, &str)> {
     // A demotion of the TSC in the log of another architecture is of another machine.
     let current = report.clocksource.current.as_deref().and_then(names::find);

@@ -86,7 +86,7 @@ const BETWEEN: Duration = Duration::from_millis(200);
 const ARMED: Duration = Duration::from_micros(300);
 /// Threads that are examined in one moment.
 const THREADS: usize = 8;
-/// Threads times processors that get an event each; beyond, the whole machine is sampled and
+/// Threads times processors that get an event each; beyond that, the whole machine is sampled and
 /// unwanted samples are discarded.
 const EVENTS: usize = 4096;
 /// Samples of interpreters that wait for the function that they show.
@@ -231,7 +231,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Watches for a while, or until `stop` returns `true`, and ends sampling then, in time also on a busy machine.
+    /// Watches for a while, or until `stop` returns `true`, and then ends sampling, on time even on a busy machine.
     /// Returns whether all watched processes have ended.
     pub fn record(&mut self, how_long: Duration, stop: impl FnMut() -> bool) -> bool {
         let deadline = self.sampler.switch_off_after(how_long);

@@ -21,7 +21,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Prepares a command: a process is there, and waits. It ends if this program ends first. With
+    /// Prepares a command: a process exists, and waits. It ends if this program ends first. With
     /// `aside` its standard output goes where this program's standard error goes.
     ///
     /// # Errors

@@ -493,7 +493,7 @@ mod tests {
         // At the beginning of the function nothing has been pushed yet.
         let at_begin = sample(0x1100, &[0x1100], &words);
         assert_eq!(Unwinder::default().stack(&at_begin, &Plain)[..2], [0x1100, 0x122f]);
-        // Where that word is not a return address, the stack is searched.
+        // If that word is not a return address, the stack is searched.
         let other = sample(0x1105, &[0x1105], &[5, 0x1230, 0, 0x1341]);
         assert_eq!(Unwinder::default().stack(&other, &Plain)[..2], [0x1105, 0x122f]);
     }

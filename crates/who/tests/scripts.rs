@@ -1,4 +1,4 @@
-//! Where the functions of scripts are not named, the report states that, and how to name them.
+//! If the functions of scripts are not named, the report states that, and how to name them.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may end where something is missing")]
 

@@ -72,7 +72,7 @@ pub fn install(system: System, root: &Path, place: &Path) -> Result<()> {
     rename("etc/machine-id", "")
 }
 
-/// The installed packages with their versions, one a line, sorted.
+/// The installed packages with their versions, one per line, sorted.
 pub fn packages(root: &Path) -> Result<String> {
     let status = root.join("var/lib/dpkg/status");
     let text = std::fs::read_to_string(&status)

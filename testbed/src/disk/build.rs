@@ -45,7 +45,7 @@ pub fn recipe(system: System) -> String {
 pub struct Built {
     /// The image's file.
     pub image: PathBuf,
-    /// Its packages with their versions, one a line.
+    /// Its packages with their versions, one per line.
     pub packages: String,
 }
 

@@ -206,8 +206,8 @@ fn watch_beside_chronyd_reports_what_happens_and_when_it_is_good_again() {
     // chronyd sets it right, which is expected after a pause.
     let step = seat.event("wall-clock-step", "ok");
     assert!(step["reason"]["text"].as_str().unwrap().contains("restored or paused"), "{step}");
-    // The kernel calls the clock not synchronised until chronyd reports that it is, which may be sooner than the watch
-    // reads it.
+    // The kernel reports the clock as not synchronised until chronyd reports that it is, which may be sooner than the
+    // watch reads it.
     seat.good();
 
     println!("set by hand");

@@ -2,7 +2,7 @@
 //!
 //! An edit of a loader that does not boot has no effect, but would be reported as done. So where there is more than one
 //! loader, the evidence decides: EFI variables ([`crate::system::Efi`]), the running kernel's command line, and the
-//! loader whose words it has. Where the evidence does not decide, the user names the loader (`--loader`).
+//! loader whose words it has. If the evidence does not decide, the user names the loader (`--loader`).
 //!
 //! Sources: GRUB's `grub-core/loader/i386/linux.c` (it puts `BOOT_IMAGE=` first on every command line); the syslinux
 //! wiki (so does it, and LILO); systemd's `boot.c` (`initrd=\` for each initrd of an entry).

@@ -9,7 +9,7 @@
 //!   and rescue entries are made without these words, so that they start the machine if the change fails. Entries of
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
-//! - Everything else is as before: entries, sections and lines ([`alike`]). A previous entry is missing only where its
+//! - Everything else is as before: entries, sections and lines ([`alike`]). A previous entry is missing only if its
 //!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a previous one, for a new
 //!   kernel.
 //! - The line of a kernel is one command: after `;`, `&` or `|` GRUB would run another one.

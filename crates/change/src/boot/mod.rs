@@ -6,7 +6,7 @@
 //! know why the words are changed.
 //!
 //! The tool that owns a file is used before the file is edited: `grubby`, `rpm-ostree`, `update-grub` and similar tools
-//! run as steps. A drop-in is preferred to an edit. Where a system is made elsewhere (NixOS, bootc, Ignition), the
+//! run as steps. A drop-in is preferred to an edit. If a system is made elsewhere (NixOS, bootc, Ignition), the
 //! steps only name the text to write there, and nothing is changed.
 
 mod bls;

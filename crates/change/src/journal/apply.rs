@@ -366,7 +366,7 @@ fn step(
             });
             if good.is_err() {
                 work.lasting.extend(hidden.lasting.into_iter().chain(beside.lasting));
-                // Removed with the rest where they are empty by then.
+                // Removed with the rest if they are empty by then.
                 let known = entry.directories.clone();
                 entry
                     .directories

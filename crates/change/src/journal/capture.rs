@@ -156,8 +156,8 @@ pub(super) fn durable(spot: &Spot) -> Result<(), JournalError> {
     rustix::fs::fsync(&fd).map_err(io("sync", &spot.shown))
 }
 
-/// Begins to write a file to the disk. Where many were begun before the first one is waited for, a filesystem with a journal
-/// writes that once, and not for each of them.
+/// Begins to write a file to the disk. If many are begun before the first one is waited for, a filesystem with a
+/// journal writes its journal once, and not for each of them.
 pub(super) fn begin_sync(fd: &OwnedFd) {
     // SAFETY: takes numbers. A filesystem that does not know it has nothing begun.
     unsafe { libc::sync_file_range(fd.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };

@@ -25,8 +25,8 @@ const ENVIRONMENT: u64 = 6 << 20;
 /// Bytes of `/proc/PID/status`, most of which can be the list of groups.
 const STATUS: u64 = 1 << 20;
 
-/// The value of [`MARK`]: the number of the journal's directory, which no other one of this machine has, and the root of the
-/// system.
+/// The value of [`MARK`]: the number of the journal's directory, which no other directory of this machine has, and the
+/// root of the system.
 pub(super) fn mark(place: &Place) -> Vec<u8> {
     let directory = || {
         let located = place.tree().locate(Path::new(DIRECTORY), End::Follow).ok()?;
@@ -149,8 +149,8 @@ fn is_in_our_system(pid: u32) -> bool {
     namespace(&pid) == namespace("thread-self") && root(&pid) == root("thread-self")
 }
 
-/// Whether a process runs as this user, and was started so: any user can give the mark to own programs, also to those
-/// that become root by their set-user-ID bit, and would keep this one waiting.
+/// Whether a process runs as this user, and was started so: any user can mark programs of their own, even those that
+/// become root by their set-user-ID bit, and would keep this process waiting.
 fn is_ours(process: &Path) -> bool {
     // Its name may have any bytes.
     let status = begin(&process.join("status"), STATUS).unwrap_or_default();

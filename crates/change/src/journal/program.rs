@@ -1,6 +1,6 @@
 //! The file of a program that runs with the rights of this process: no other user can have written it, nor the files
 //! that the kernel runs for it: the interpreter of a script with the paths among its arguments, the loader of a dynamic
-//! program, and the libraries that it loads from other places than those of the system. There is no list of harmless
+//! program, and the libraries that it loads from places other than those of the system. There is no list of harmless
 //! interpreters: every path in the first line must be trusted, so that `nice`, `setsid` or `ld.so` cannot lead to
 //! another file.
 
@@ -161,7 +161,7 @@ fn libraries(path: &Path) -> Result<(), String> {
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// Returns the files that a file loads from other places than those of the system.
+/// Returns the files that a file loads from places other than those of the system.
 fn dynamic(file: &File, path: &Path) -> Result<Vec<Needed>, String> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let found = elf::loaded(file, path.parent().unwrap_or(Path::new("/")))?;

@@ -125,7 +125,8 @@ pub(super) fn clear(tree: &Tree, entry: &Entry) -> Result<(), JournalError> {
 /// Descriptors that a change and its revert need besides those of [`hold`].
 const DESCRIPTORS: usize = 24;
 
-/// Makes sure that enough files can be opened for a change and for its revert: without them it would end half made.
+/// Makes sure that enough files can be opened for a change and for its revert: without them the change would end half
+/// made.
 ///
 /// # Errors
 /// Returns an error if too few can be opened.

@@ -206,7 +206,7 @@ fn edited(
 }
 
 /// In force, unless the directory of an entry has one that was made since, is like those of the change, and lacks its words: it
-/// may be the one that boots by default. It is said with the first of them.
+/// may be the one that boots by default. The first of them reports it.
 fn new_entries(place: &Place, entry: &Entry, record: &Record) -> Result<StepStatus, JournalError> {
     let ours = |it: &&Record| is_entry_file(&it.path) && it.path.parent() == record.path.parent();
     let first = entry.records.iter().find(ours);

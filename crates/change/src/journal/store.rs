@@ -63,8 +63,8 @@ impl Store {
         let tree = place.tree();
         let located = tree.locate(Path::new(DIRECTORY), End::Follow)?;
         let shown = place.shown(&located.path);
-        // Where others could have made the journal, they could also have moved it: its absence is trusted only where
-        // its presence would be.
+        // If others could have made the journal, they could also have moved it: its absence is trusted only in a place
+        // where its presence would be.
         let absent = || -> Result<Vec<Entry>, JournalError> {
             let parent = located.missing.first().unwrap_or(&located.path).parent();
             let parent = parent.unwrap_or(Path::new("/"));

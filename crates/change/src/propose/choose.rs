@@ -88,7 +88,7 @@ fn fast(situation: &Situation<'_>) -> Option<String> {
             && clocksmith_kernel::vdso::serves(&machine, name) != Some(false)
             && switch::refuse(name, &known).is_none()
     };
-    // Where a paravirtual clock is slow, the TSC is the remaining choice; otherwise the kernel's
+    // If a paravirtual clock is slow, the TSC is the remaining choice; otherwise the kernel's
     // own order applies.
     let tsc = available.iter().filter(good).find(|name| *name == "tsc");
     tsc.or_else(|| available.iter().find(good)).cloned()

@@ -30,7 +30,7 @@ pub struct Wish {
     pub to: Option<String>,
     /// Words for the kernel command line.
     pub add: Vec<String>,
-    /// Words that shall leave it.
+    /// Words to remove from it.
     pub remove: Vec<String>,
     /// How the choice persists after a reboot.
     pub boot: Boot,
@@ -91,7 +91,7 @@ impl Checked {
 }
 
 impl Checked {
-    /// From a run of just now: `counter` is its verdict on the counter, `kept` the stored result, if it
+    /// From a run that has just ended: `counter` is its verdict on the counter, `kept` the stored result, if it
     /// could be stored.
     #[must_use]
     pub fn just_now(kept: Option<&VerifyResult>, counter: Verified) -> Self {
@@ -163,7 +163,7 @@ pub struct Proposal {
     pub summary: String,
     /// The steps.
     pub plan: Plan,
-    /// The clocksource that the running kernel shall use.
+    /// The clocksource that the running kernel is to use.
     pub target: Option<String>,
     /// The changes of the kernel command line.
     pub cmdline: Change,

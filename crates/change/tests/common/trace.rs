@@ -124,7 +124,7 @@ fn trace(
         let mut deliver = 0;
         let stopped = signal == SYSCALL_STOP || status >> 8 == FILTER_STOP;
         if stopped {
-            // The stop after a call is asked for where it is counted.
+            // The stop after a call is requested where the call is counted.
             if !inside.remove(&pid) && count_what == Count::Changing {
                 inside.insert(pid);
             }

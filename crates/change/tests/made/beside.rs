@@ -104,7 +104,7 @@ fn beside(more: &str, why: &str, same: bool) {
     let error = open(root).unwrap().apply(&plan(), &mut Silent).unwrap_err();
     assert!(matches!(error.end, End::RolledBack(_)), "{more}: {error}");
     assert!(error.to_string().contains(why), "{more}: {error}");
-    // That all is restored is said only where it is.
+    // The program says that everything is restored only if it is.
     assert_eq!(error.to_string().contains("Everything was restored"), same, "{more}: {error}");
     let after = picture(root);
     assert_eq!(before == after, same, "{more}: {}", differences(&before, &after));

@@ -213,8 +213,8 @@ pub(crate) struct Watch {
     pub(crate) thresholds: Thresholds,
 }
 
-/// An address of `--listen`. A port alone is not taken: exporters serve all addresses then, and this one only those that
-/// were named.
+/// An address of `--listen`. A port alone is not accepted: exporters then serve all addresses, but this one serves only
+/// those that were named.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());

@@ -73,7 +73,7 @@ pub(crate) enum Bytes<'a> {
 /// Writes bytes as they are.
 pub(crate) fn bytes(what: Bytes<'_>) -> Result<()> {
     match what {
-        // A bundle that is cut is none.
+        // A truncated bundle is not a bundle.
         Bytes::Bundle(bytes) => put(bytes)
             .map_err(|error| match error.kind() {
                 io::ErrorKind::BrokenPipe => io::Error::other("the reader ended early"),
@@ -123,7 +123,7 @@ fn put(bytes: &[u8]) -> io::Result<()> {
     writable(&out).and_then(|()| super::put(out, bytes))
 }
 
-/// JSON documents, one a line.
+/// JSON documents, one per line.
 pub(crate) struct JsonLines(BufWriter<StdoutLock<'static>>);
 
 impl JsonLines {

@@ -1,5 +1,5 @@
-//! The terminal while a verb draws on the whole of it (`who --top`), and its restoration, also after a forced end (the
-//! second signal of a kind, [`clocksmith_measure::interrupt`]) and after a panic. The restoration may run in a signal
+//! The terminal while a verb uses the whole screen (`who --top`), and its restoration, even after a forced end (the
+//! second signal of a kind, [`clocksmith_measure::interrupt`]) or a panic. The restoration may run in a signal
 //! handler, so it makes only two system calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};

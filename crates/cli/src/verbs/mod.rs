@@ -56,8 +56,8 @@ pub(crate) fn run(args: Args) -> Result<Code> {
     }
 }
 
-/// Has a program killed when the thread that starts it ends: a signal ends this program at once, and a program that goes on, or that
-/// ignores signals, would stay.
+/// Has a program killed when the thread that starts it ends: a signal ends this program at once, and a program that
+/// continues, or that ignores signals, would stay.
 fn ends_with_this_thread(program: &mut Command) {
     // SAFETY: the hook makes one system call, on numbers.
     unsafe {
@@ -79,7 +79,7 @@ fn say_if_below_run() {
 }
 
 /// Returns whether a verb does one thing and ends: its exit code is a result, or it has changed something. The others
-/// go on until their reader has gone, or only print their output.
+/// continue until their reader has gone, or only print their output.
 fn answers(verb: Option<&Verb>) -> bool {
     match verb {
         None

@@ -154,7 +154,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     let special: Vec<&'static str> =
         about.wall.iter().copied().filter(|page| *page != explain::WALL_CLOCK).collect();
     let words: &[&'static str] = match &report.wall_clock {
-        // A clocksource without a fault is not what a post about a wrong time asks for.
+        // A post about a wrong time does not ask about a clocksource without a fault.
         _ if report.clocksource.current.is_some() && !is_fine => return,
         None if report.clocksource.current.is_some() => &special,
         Some(_) => about.wall.as_slice(),
@@ -191,7 +191,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     }
 }
 
-/// Whether a text has more lines of other kinds than of the kernel.
+/// Whether a text has more lines of other kinds than it has of the kernel.
 fn quotes(report: &Report) -> bool {
     report.read.as_ref().is_some_and(|read| read.kernel_lines < read.unread)
 }

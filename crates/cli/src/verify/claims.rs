@@ -4,7 +4,7 @@ use clocksmith_facts::log::{Event, rates};
 use clocksmith_facts::{Facts, log::KernelLog};
 use clocksmith_measure::verify::Frequency;
 
-/// A calibration against another timer is right to that, in millionths: refined over a second, and
+/// The accuracy of a calibration against another timer, in millionths: refined over a second, and
 /// the quick one at boot (`quick_pit_calibrate()` aims at 500, and misses on emulated hardware).
 const REFINED_PPM: f64 = 500.0;
 const QUICK_PPM: f64 = 2_000.0;

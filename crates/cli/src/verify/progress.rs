@@ -23,7 +23,7 @@ pub(crate) fn during<R>(common: &Common, expected: Duration, work: impl FnOnce()
             }
             err::progress_done();
         };
-        // Without a thread there is no progress line, and everything else goes on.
+        // Without a thread there is no progress line, and everything else continues.
         let _ = std::thread::Builder::new().spawn_scoped(scope, show);
         let result = work();
         drop(done);

@@ -36,7 +36,7 @@ fn inheriting(blocked: Option<i32>, ignored: Option<i32>) -> Command {
     command
 }
 
-/// Starts a program as an interactive user does: signals end it, also where a script in the background runs the tests,
+/// Starts a program as an interactive user does: signals end it, even if a script in the background runs the tests,
 /// for which a shell ignores SIGINT.
 pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
     let hook = || {

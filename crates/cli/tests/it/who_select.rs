@@ -100,7 +100,7 @@ fn rustix_user() -> String {
     line.split_whitespace().next().unwrap().to_owned()
 }
 
-/// Missing rights are not wrong usage, and the level is named as the reason only where it is the reason.
+/// Missing rights are not wrong usage, and the level is named as the reason only if it is the reason.
 #[test]
 fn who_of_another_users_process_ends_with_3() {
     if rustix_user() != "0" {

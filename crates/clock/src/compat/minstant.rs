@@ -1,6 +1,6 @@
 //! The interface of `minstant` 0.1: `use clocksmith::compat::minstant::Instant`.
 //!
-//! Different: nothing runs before `main`; where the counter cannot be used, times are the
+//! Differences: nothing runs before `main`; where the counter cannot be used, times are the
 //! kernel's exact ones, not coarse ones; arithmetic saturates and never panics. Moments are ordered
 //! between threads, which the original's are not: [`crate::FastInstant`] is the unordered type.
 //!

@@ -16,7 +16,7 @@ pub(super) struct Served {
     page: View,
     /// The page for CLOCK_MONOTONIC_RAW.
     raw: View,
-    /// The hypervisor's page of each kind, once it has been proven; it does not change then.
+    /// The hypervisor's page of each kind, once it has been proven; it does not change after that.
     pvclock: AtomicPtr<u8>,
     hyperv: AtomicPtr<u8>,
 }

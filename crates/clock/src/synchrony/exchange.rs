@@ -157,7 +157,7 @@ fn exchange(one: usize, other: usize, limit: Duration) -> Result<Pair, Refused> 
     judge(one, other, Pair { exchanges, there: known(there), back: known(back) })
 }
 
-/// Whether the limit, which begins now, is not over yet. One beyond the clock's range is none.
+/// Whether the limit, which begins now, is not over yet. One beyond the clock's range is not a limit.
 fn within(limit: Duration) -> impl Fn() -> bool + Copy {
     let end = Instant::now().checked_add(limit);
     move || end.is_none_or(|end| Instant::now() < end)

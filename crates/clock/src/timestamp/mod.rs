@@ -44,9 +44,10 @@ use core::time::Duration;
 ///   [`Instant`](crate::Instant).
 /// - While a time daemon slews the clock, its seconds are longer or shorter: by up to 500 ppm by `adjtime(3)`, and up to
 ///   a tenth by chrony.
-/// - **It does not count leap seconds**: a day has 86,400 s. Where the kernel inserts one, 23:59:59 is shown twice, and a
-///   moment in it cannot be distinguished from one a second earlier. Where the time servers smear it, the clock differs from UTC by up
-///   to a second for about a day, and nothing marks the moments of that day. No text with `:60` is parsed.
+/// - **It does not count leap seconds**: a day has 86,400 s. If the kernel inserts one, 23:59:59 is shown twice, and a
+///   moment in it cannot be distinguished from one a second earlier. If the time servers smear it, the clock differs
+///   from UTC by up to a second for about a day, and nothing marks the moments of that day. No text with `:60` is
+///   parsed.
 /// - [`realtime_bounded`](crate::realtime_bounded) returns the bound of its error, if the kernel knows it.
 ///
 /// ```

@@ -129,9 +129,9 @@ impl VmClock {
     /// hypervisor's statement is. UTC is not smeared here, and `CLOCK_REALTIME` may differ from it. While a
     /// leap second is due or under way the interval is a second wider on both sides.
     ///
-    /// `None` if the hypervisor does not state both errors, does not call its clock synchronised (see [`State::status`]),
-    /// gives a time other than UTC or a counter other than this one, is writing the page; or if the counter must not be
-    /// read (`PR_SET_TSC` for this thread; on x86 a system call determines that at each call).
+    /// `None` if the hypervisor does not state both errors, does not declare its clock synchronised (see
+    /// [`State::status`]), gives a time other than UTC or a counter other than this one, is writing the page; or if the
+    /// counter must not be read (`PR_SET_TSC` for this thread; on x86 a system call determines that at each call).
     #[must_use]
     pub fn utc_bounded(&self) -> Option<(u64, u64)> {
         #[cfg(engine)]

@@ -97,7 +97,7 @@ fn utc_is_not_stated_without_every_condition() {
     };
     assert_eq!(with(3, |flags| flags & !page::PERIOD_MAXERROR_VALID), None);
     assert_eq!(with(3, |flags| flags & !page::TIME_MAXERROR_VALID), None);
-    // Another counter, TAI, another status than 2, a leap indicator that is not known, an error without end.
+    // Another counter, TAI, a status other than 2, a leap indicator that is not known, an error without end.
     assert_eq!(with(1, |word| word ^ 1 << 16), None);
     assert_eq!(with(1, |word| word | 1 << 24), None);
     for status in [0, 1, 3, 4, 5u64] {

@@ -165,7 +165,7 @@ impl Case<'_> {
         self.tsc_listed().or_else(|| self.tsc_is_registered().then_some(true))
     }
 
-    /// On other architectures than x86: a counter that the vDSO reads registered, but a slower clocksource is in use,
+    /// On architectures other than x86: a counter that the vDSO reads registered, but a slower clocksource is in use,
     /// without a choice of the administrator.
     pub(crate) fn outranked_counter(&self) -> Option<&str> {
         let (current, log) = (self.current_name()?, self.log());

@@ -39,7 +39,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let outranks = listed == Some(true) || (case.tsc_listed().is_none() && !case.tsc_is_given_up());
-    // Where the log ends, a TSC that takes over may not have registered yet.
+    // When the log ends, a TSC that takes over may not have registered yet.
     let shown =
         listed == Some(true) || case.current_is_settled() || outranks_tsc(case.machine, current);
     if !outranks || !shown || clock.chosen {

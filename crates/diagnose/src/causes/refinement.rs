@@ -56,8 +56,8 @@ fn soon_after(refined: &Entry, incident: &Incident) -> bool {
     }
 }
 
-/// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware within
-/// seconds of it that found another rate: the figures do not show which is right.
+/// A refinement that the frequency detected first confirms, and a check of the same frequency against hardware, within
+/// seconds of it, that found a different rate: the figures do not show which is right.
 pub(super) fn confirmed_before(
     log: &KernelLog,
     incident: &Incident,
@@ -66,7 +66,7 @@ pub(super) fn confirmed_before(
     // Far more than the two figures differ by.
     const OTHER_PPM: f64 = 500.0;
     let (refined, ()) = log.last(|event| matches!(event, Event::Refined { .. }).then_some(()))?;
-    // Two measurements that agree so well exclude a wrong frequency for good, and also where the lines have no stamps.
+    // Two measurements that agree so well exclude a wrong frequency for good, even if the lines have no stamps.
     const EXCLUDED_PPM: u64 = 5;
     let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM) && incident.clocksource == "tsc";
     let agree = confirmed_ppm(log).filter(|_| other)?;

@@ -17,8 +17,8 @@ macro_rules! registry {
         }
 
         impl CauseId {
-            /// Every id, in the order in which they are looked for: of equally grave and sure causes the
-            /// one that was found first leads.
+            /// Every id, in the order in which they are looked for: of equally severe and certain causes the one that
+            /// was found first leads.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
             /// The id as text: `tsc-warp`.

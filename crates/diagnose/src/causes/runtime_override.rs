@@ -152,7 +152,7 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     );
 }
 
-/// The command line asks for one clocksource, which is available, and another one is in use: a
+/// The command line requests one clocksource, which is available, and a different one is in use: a
 /// later write won. `clocksmith fix` keeps its choice by such a write at each boot.
 fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
     let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };

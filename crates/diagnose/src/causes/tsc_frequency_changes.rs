@@ -45,7 +45,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     candidate(case, causes);
 }
 
-/// The largest difference in a check that a changed core frequency makes: cores of those years go down to a quarter of
+/// The largest difference in a check that a changed core frequency causes: cores of those years go down to a quarter of
 /// their highest one, and up again, within one interval or the next, in nanoseconds.
 const MOST_NS: u64 = 1_000_000_000;
 

@@ -130,7 +130,7 @@ fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     }
 }
 
-/// Seconds after the refinement from which on a watched TSC of a wrong rate had failed a check: a
+/// Seconds after the refinement by which a watched TSC with a wrong rate has failed a check: a
 /// rate that is off by thousandths fails each, twice a second.
 const CHECKED_FOR_S: f64 = 10.0;
 
@@ -164,7 +164,7 @@ fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     );
 }
 
-/// A program found the clock wrong against a reference: the rate is off.
+/// A program compared the clock with a reference and found it wrong: the rate is off.
 fn drift(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     if causes.has(CauseId::TscMiscalibrated) || !case.tsc_is_current() {
         return;

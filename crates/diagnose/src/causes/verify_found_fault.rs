@@ -25,8 +25,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     if result.verdict != Trust::NotTrusted {
         return;
     }
-    // A fault of the counter is a fault of time only where the kernel makes time of the counter, and
-    // one of the clocks only as long as they are made of the same thing.
+    // A fault of the counter is a fault of the time only if the kernel derives the time from the counter, and a fault
+    // of the clocks only as long as they are derived from the same source.
     let by_counter = case.tsc_is_current() || case.current_name() == Some("arch_sys_counter");
     let same = result.clocksource.as_deref() == case.current_name();
     let concerns = (result.counter == Trust::NotTrusted && by_counter)

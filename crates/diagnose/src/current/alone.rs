@@ -79,7 +79,7 @@ pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known("xen".to_owned(), Confidence::Medium, source))
 }
 
-/// A read of the file, followed by a restart that asks for another clocksource and by no further read.
+/// A read of the file, followed by a restart that requests a different clocksource and by no further read.
 pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     let (asked, wanted) = log.last(|event| match event {
         Event::SetForNextBoot(name) => Some(name.clone()),

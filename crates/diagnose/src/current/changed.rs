@@ -1,10 +1,10 @@
 //! Commands below the last message about the clocksource: what the log shows is then the state before them. Kernels
-//! print a switch, but a text that continues with commands has no later message.
+//! print a switch, but if a text continues with commands, no later message is in it.
 
 use super::{Current, unknown};
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 
-/// The conclusion from a log, unless a command behind its last message about the clocksource changed it and no reading
+/// The conclusion from a log, unless a command after its last message about the clocksource changed it and no reading
 /// follows.
 pub(super) fn unless_changed(log: &KernelLog, concluded: Current) -> Current {
     let Some(was) = concluded.name.as_deref() else { return concluded };

@@ -6,7 +6,7 @@ use clocksmith_facts::log::{Event, KernelLog};
 /// The reason why a clocksource in use at this line is not the answer, as the end of a sentence.
 ///
 /// `clocksource_find_best()` passes over a marked clocksource with high resolution timers, and the kernel stays
-/// with it if nothing is left (kernel/time/clocksource.c); a log rarely shows which of both is true.
+/// with it if nothing is left (kernel/time/clocksource.c); a log rarely shows which of the two is true.
 pub(super) fn marked(log: &KernelLog, line: u64, name: &str) -> Option<String> {
     let (mark, _) = log.last(|event| match event {
         Event::WatchdogMarked { name: marked, .. }

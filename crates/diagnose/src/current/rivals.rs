@@ -39,8 +39,8 @@ pub(super) fn behind(
     })
 }
 
-/// The clocksources that the boot of this switch had in use before it, the last one first. Where stamps go back, or
-/// without stamps the same switch comes again, another boot begins.
+/// The clocksources that the boot of this switch had in use before it, the last one first. If stamps go back, or
+/// without stamps the same switch occurs again, another boot begins.
 pub(super) fn switches_of_this_boot<'a>(
     log: &'a KernelLog,
     entry: &'a Entry,

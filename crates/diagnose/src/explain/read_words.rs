@@ -5,8 +5,8 @@ use super::wall_words::{MOST, has, small};
 /// The page of programs that saw the monotonic clock go back.
 const BACK: &str = "monotonic clock went back";
 
-/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page; those that
-/// say most of a problem come first.
+/// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page;
+/// those that reveal most about a problem come first.
 const OF_READS: &[(&str, &str)] = &[
     ("<timer name", TIMERS),
     ("hypervclock", TIMERS),

@@ -12,7 +12,7 @@ const CANNOT_READ: [&str; 5] = [
     "clock_gettime(clock_realtime) failed",
     "no monotonic clock was available",
 ];
-/// The year that is shown then.
+/// The year that is then shown.
 const YEAR: &str = "1970";
 /// Names of 32-bit systems.
 const NARROW: [&str; 8] =

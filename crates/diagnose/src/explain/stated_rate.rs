@@ -107,7 +107,7 @@ fn sentence(text: &str) -> Option<(f64, String)> {
     })
 }
 
-/// A number with a unit at a place, as one word or two: its text, its seconds, and the place behind it.
+/// A number with a unit at a place, as one word or two: its text, its seconds, and the place after it.
 fn duration(words: &[&str], at: usize) -> Option<(String, f64, usize)> {
     let word = *words.get(at)?;
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());

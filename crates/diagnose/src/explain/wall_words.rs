@@ -1,5 +1,5 @@
-//! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is said
-//! of them. Not in this module: texts about reads of the clock ([`super::read_words`]).
+//! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is
+//! said about them. Not in this module: texts about reads of the clock ([`super::read_words`]).
 
 use super::clock_faults;
 use super::wall_pages::{
@@ -13,8 +13,8 @@ const LIMIT: usize = 64 << 10;
 /// Maximum number of pages that are named.
 pub(super) const MOST: usize = 4;
 
-/// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of programs
-/// alike.
+/// Words, in small letters, of which a text about a wall clock has at least one. Other languages write the names of
+/// programs in the same way.
 const SUBJECT: &[&str] = &[
     "wall clock",
     "wall-clock",

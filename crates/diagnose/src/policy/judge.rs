@@ -74,7 +74,7 @@ pub(super) struct Asked {
     pub(super) rule: &'static Rule,
     pub(super) applies: bool,
     pub(super) conforms: Conformity,
-    /// Processor flags that the rule asks for and that the machine lacks.
+    /// Processor flags that the rule requires and that the machine lacks.
     pub(super) flags_missing: Vec<&'static str>,
 }
 

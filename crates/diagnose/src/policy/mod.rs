@@ -2,7 +2,7 @@
 //!
 //! A vendor is one module in `vendors` and one line in [`VENDORS`]. A rule has its machines, the date from
 //! which it is known to be stated, and the text that states it, with a short quotation. Only such an entry is a
-//! rule: a vendor without a rule for a machine asks nothing of it.
+//! rule: a vendor without a rule for a machine requires nothing of it.
 
 mod answer;
 mod judge;

@@ -1,5 +1,5 @@
 //! Contradictions between a vendor's rule and the measurement or the findings of this program. The report states both,
-//! and the reader decides which to follow: a support contract may ask for a setting that a measurement does not
+//! and the reader decides which to follow: a support contract may require a setting that a measurement does not
 //! justify.
 
 use super::Vendor;

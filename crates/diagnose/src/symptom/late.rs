@@ -1,5 +1,5 @@
-//! Clocks that the vDSO serves later than `CLOCK_MONOTONIC` and `CLOCK_REALTIME`: on older kernels their reads are system calls
-//! on every clocksource, also on tsc.
+//! Clocks that the vDSO serves later than `CLOCK_MONOTONIC` and `CLOCK_REALTIME`: on older kernels their reads are
+//! system calls on every clocksource, even on tsc.
 
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::feature::Feature;

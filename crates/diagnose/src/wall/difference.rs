@@ -43,8 +43,8 @@ pub(super) struct Other {
     pub(super) evidence: Evidence,
 }
 
-/// The difference to the best of the other clocks. A real-time clock counts only in a guest, where the hypervisor makes it
-/// of the host's clock: that of hardware drifts by seconds a day.
+/// The difference from the best of the other clocks. A real-time clock counts only in a guest, where the hypervisor
+/// derives it from the host's clock: that of hardware drifts by seconds a day.
 pub(super) fn difference(facts: &Facts, in_guest: bool) -> Difference {
     if let Fact::Known { value: clocks, source } = &facts.wall.clocks
         && let Some(host) = &clocks.host

@@ -469,7 +469,7 @@ fn choice_of_the_command_line_is_awaited_until_it_registers() {
     let whole = format!("{TSC_REGISTERS}{TSC_CHOSEN}{LATER}");
     let report = guest_of_xen(version, asked, "xen", &whole);
     assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
-    // A lost line may also have asked for it; one that asks for no clocksource leaves the choice to the ratings.
+    // A lost line may also have requested it; one that requests no clocksource leaves the choice to the ratings.
     let report = guest_of_xen(version, None, "xen", "");
     assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
     let report = guest_of_xen(version, Some("ro"), "xen", "");

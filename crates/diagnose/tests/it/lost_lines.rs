@@ -94,7 +94,7 @@ fn device_clock_of_a_boot_that_says_why_is_the_answer() {
     let lost = "[    0.400000] Marking TSC unstable due to TSC halts in idle\n";
     let report = why(&boot("3.16.0", lost, "hpet", ""));
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
-    // Without the beginning of the boot the reason may be before it; all that comes behind it is there.
+    // Without the beginning of the boot the reason may be before it; everything after it is present.
     let text = boot("3.16.0", "", "hpet", REST);
     let late = text.lines().skip(4).map(|line| format!("{line}\n")).collect::<String>();
     assert_eq!(why(&late).clocksource.current.as_deref(), Some("hpet"));

@@ -120,7 +120,7 @@ fn demotion_in_front_of_a_reading_of_the_tsc_is_of_another_boot() {
             assert!(!blames_a_demotion(&report), "{text}: {:?}", report.causes);
             assert!(is_contradicted(&report), "{text}: {:?}", report.causes);
         }
-        // A reading from before the demotion does not contradict it, and a user can ask for the TSC again.
+        // A reading from before the demotion does not contradict it, and a user can request the TSC again.
         let write = format!("# echo tsc > {DIR}/current_clocksource\n");
         for text in [format!("{own}{lines}"), format!("{lines}\n{write}{own}")] {
             let report = pasted(&text);

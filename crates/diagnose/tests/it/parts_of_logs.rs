@@ -91,7 +91,7 @@ fn clocksource_that_registers_late_may_have_been_chosen() {
     );
     let chosen = why(&text("[    7.000100] clocksource: Switched to clocksource virtio-pvclock\n"));
     assert_eq!(chosen.clocksource.current.as_deref(), Some("virtio-pvclock"));
-    // A clocksource that the kernel rates below the TSC, and one that the command line asks for.
+    // A clocksource that the kernel rates below the TSC, and one that the command line requests.
     let acpi = late.replace("virtio-pvclock", "acpi_pm");
     let below = format!("{}{acpi}{}", &whole[..at], &whole[at..]);
     assert_eq!(why(&below).verdict, Verdict::Ok, "{}", why(&below).headline);

@@ -56,7 +56,7 @@ fn write_behind_a_profile_makes_it_history() {
         assert_eq!(report.verdict, Verdict::Unknown, "{write}: {}", report.headline);
         assert_eq!(report.clocksource.current, None, "{write}");
     }
-    // The same again, and a profile taken behind it.
+    // The same again, and a profile after it.
     let write = format!("# echo hpet > {DIR}/current_clocksource\n");
     assert_eq!(pasted(&format!("{profile}{write}")).verdict, Verdict::Slow);
     let write = write.replace("hpet", "tsc");
@@ -126,7 +126,7 @@ fn own_reading_of_a_mail_is_newer_than_the_one_that_it_quotes() {
     }
 }
 
-/// A boot that uses the TSC, with a minute of messages behind its last switch.
+/// A boot that uses the TSC, with a minute of messages after its last switch.
 fn boot(last: &str) -> String {
     let mut text =
         "[    0.000000] Linux version 6.1.0-13-amd64 (a@b) (gcc 12.2.0) #1 SMP\n".to_owned();

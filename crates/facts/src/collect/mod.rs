@@ -41,7 +41,7 @@ pub fn collect(tree: &dyn Tree, origin: Origin) -> Facts {
     facts
 }
 
-/// A tree, and the forms in which facts are asked of it.
+/// A tree, and the forms in which facts are requested from it.
 struct Reader<'a> {
     tree: &'a dyn Tree,
 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
         self.text(path, SMALL).map(|text| text.trim().trim_matches('\0').to_owned())
     }
 
-    /// The first of several files that is there; the reason of the first if none is.
+    /// The first of several files that exists; the reason of the first if none does.
     fn first_of<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p str>,

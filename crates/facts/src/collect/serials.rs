@@ -73,7 +73,7 @@ fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) {
     }
 }
 
-/// The length of groups of these numbers of hexadecimal digits at the beginning, if they are there.
+/// The length of groups of these numbers of hexadecimal digits at the beginning, if they are present.
 fn groups(text: &str, lengths: &[usize], separator: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;

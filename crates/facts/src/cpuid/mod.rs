@@ -115,8 +115,8 @@ impl CpuidDump {
         self.cpus.keys().next().copied()
     }
 
-    /// A leaf of one CPU, if the CPU has that leaf: a leaf beyond the highest one is `None` even
-    /// where the dump contains an answer.
+    /// A leaf of one CPU, if the CPU has that leaf: a leaf beyond the highest one is `None` even if the dump contains
+    /// an answer.
     #[must_use]
     pub fn leaf(&self, cpu: u32, leaf: u32, subleaf: u32) -> Option<Regs> {
         let leaves = self.cpus.get(&cpu)?;

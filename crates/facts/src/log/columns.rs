@@ -6,8 +6,8 @@ const LOOKED_AT: usize = 256 << 10;
 const WIDTHS: std::ops::Range<usize> = 40..257;
 /// Lines of one width that show it, at least.
 const LINES: u32 = 3;
-/// How much more often than any other width one that lines are wrapped at occurs: mailers wrap at blanks, and so at widths
-/// of all kinds.
+/// How much more often than any other width the one at which lines are wrapped occurs: mailers wrap at blanks, and so
+/// at widths of all kinds.
 const MORE: u32 = 4;
 
 /// The columns at which lines of a text end.

@@ -1,5 +1,5 @@
-//! `clocksource: hpet` in the configuration of a program: it states what the program shall use or emulate, and not what
-//! a kernel uses.
+//! `clocksource: hpet` in the configuration of a program: it states what the program should use or emulate, not what a
+//! kernel uses.
 
 /// Lines above and below one that are examined.
 const WITHIN: usize = 12;

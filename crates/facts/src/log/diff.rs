@@ -19,13 +19,13 @@ pub(super) enum Style {
     Context,
 }
 
-/// Lines with a sign from which on a text is a diff of two logs, also where a table is drawn in it.
+/// Lines with a sign from which on a text is a diff of two logs, even if a table is drawn in it.
 const BESIDE_A_TABLE: u32 = 4;
 
 /// Whether a text is a diff of two logs: kernel lines, some marked as of the old log (`-`) and some
 /// as of the new one (`+`).
 ///
-/// Where a console prints a table while the kernel prints its messages, single kernel lines begin
+/// If a console prints a table while the kernel prints its messages, single kernel lines begin
 /// after an edge of the table, which looks like such a mark, so in that text more of these lines
 /// are required.
 pub(super) fn found(window: &[u8]) -> Option<Style> {

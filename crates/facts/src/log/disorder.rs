@@ -12,7 +12,7 @@ const DAY_S: f64 = 86_400.0;
 const SET_BACK_S: f64 = 120.0;
 /// If dates without a year step back by more than this many days, a new year began. Each month counts as 31 days here.
 const NEW_YEAR_DAYS: f64 = 340.0;
-/// Days below which such a step is none to a new year: from December to May it is one of seven months.
+/// Days below which such a step does not lead to a new year: from December to May it is one of seven months.
 const SAME_YEAR_DAYS: f64 = 100.0;
 /// Days beyond which a date is that of a clock that was never set.
 const UNSET_DAYS: f64 = 372.0;

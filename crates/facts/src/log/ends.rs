@@ -1,6 +1,6 @@
 //! Where the log of an entry ends: by the time stamps, or the dates, of the lines that belong to it.
 //!
-//! A text may continue behind a log with lines of other machines, programs and people, which show nothing about it. So
+//! A text may continue after a log with lines of other machines, programs and people, which show nothing about it. So
 //! sentences end a part of a text, each depth of quotation has parts of its own, and a line with a host counts only for
 //! this host.
 
@@ -15,7 +15,7 @@ use crate::paste::is_general_host;
 const DEPTHS: usize = 32;
 /// Maximum number of hosts that are compared.
 const HOSTS: usize = 64;
-/// Seconds within which a log continues behind a sentence: the console of a boot greets its user.
+/// Seconds within which a log continues after a sentence: the console of a boot greets its user.
 const NEXT_S: f64 = 5.0;
 /// Lines on each side of a step of the dates that are searched for a message about it.
 const AROUND: usize = 4;
@@ -76,7 +76,7 @@ pub(super) struct Gather {
     is_blank: bool,
     /// Whether nothing follows the last end of a line.
     is_empty: bool,
-    /// Whether a console asked for a login, behind which programs print sentences.
+    /// Whether a console prompted for a login, after which programs print sentences.
     is_console: bool,
     gaps: [Gap; DEPTHS],
 }
@@ -218,7 +218,7 @@ struct Open {
     forms: Vec<Form>,
     /// The time stamp and the date of its last line.
     last: (Option<f64>, Option<f64>),
-    /// Whether a blank line came, and no line behind it that is surely of the log.
+    /// Whether a blank line came, and no line after it that is certainly of the log.
     is_open: bool,
 }
 

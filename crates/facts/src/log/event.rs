@@ -105,7 +105,7 @@ pub enum Event {
     VmwareTscKhz(u64),
     /// `kvm-clock: Using msrs ...`.
     KvmClock,
-    /// `kvm-clock: using sched offset of N cycles`: up to 4.18 printed only where the host sets the stable bit.
+    /// `kvm-clock: using sched offset of N cycles`: up to 4.18 printed only if the host sets the stable bit.
     KvmSchedOffset,
     /// A Xen message about its clock that disables the vDSO or the pv timer.
     XenClockNotice(String),
@@ -342,7 +342,7 @@ pub enum Event {
         wd_nsec: i64,
     },
     /// `Adjusting NAME more than 11% (N vs N)`: the kernel had to speed this clocksource up by more than a
-    /// tenth to follow its time reference. Printed once in a boot.
+    /// tenth to follow its time reference. Printed once per boot.
     SteeredTooFar(String),
     /// `Checking clocksource tsc synchronization from CPU ...`.
     CrossCheck,

@@ -217,7 +217,7 @@ pub(super) fn is_login(line: &str) -> bool {
     })
 }
 
-/// Some lines with those of a kernel's configuration empty: thousands of them behind a log would leave no room for its
+/// Some lines with those of a kernel's configuration empty: thousands of them after a log would leave no room for its
 /// end.
 fn without_configuration(lines: &[u8]) -> Option<Vec<u8>> {
     memchr::memmem::find(lines, b"\nCONFIG_")?;

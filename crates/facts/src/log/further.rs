@@ -1,7 +1,7 @@
 //! Further lines of a record: `dmesg` and `journalctl` print a record with line breaks as several lines, of which all but
 //! the first are indented by the width of its prefix. Users can put line breaks, and whatever looks like a prefix after
 //! them, into text that the kernel quotes, and into the records of their own programs. So such a line is not a message,
-//! also with a time stamp of its own.
+//! even with a time stamp of its own.
 
 use super::lines::{line_before, text};
 use super::prefix::{Stripped, strip};

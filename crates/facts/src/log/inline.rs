@@ -49,8 +49,8 @@ pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&st
     Some((head, parts.collect()))
 }
 
-/// The text from the first time stamp on that is too late to be of the next message: the kernel printed the rest of the
-/// line long after its beginning, or the message quotes another one.
+/// The text from the first time stamp on that is too late to belong to the next message: the kernel printed the rest of
+/// the line long after its beginning, or the message quotes another one.
 pub(super) fn late(message: &str, at: Option<f64>) -> Option<&str> {
     let at = at?;
     let (start, _) = message.match_indices('[').find(|(start, _)| {

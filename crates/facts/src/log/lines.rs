@@ -99,8 +99,8 @@ fn without_encoded_blanks(text: &str) -> String {
 /// How the escape sign is shown by `cat -v`, by syslog daemons and in strings.
 const SHOWN: [&str; 6] = ["^[", "#033", "\\u001b", "\\x1b", "\\033", "\\e"];
 
-/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are none: `[459m`,
-/// `[45ms]`, `[5m]`.
+/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are not such sequences:
+/// `[459m`, `[45ms]`, `[5m]`.
 fn colour(text: &str) -> Option<usize> {
     let text = text.strip_prefix('[')?;
     let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();
@@ -117,8 +117,8 @@ fn has_escapes(text: &str) -> bool {
         || memchr::memchr_iter(b'[', text.as_bytes()).any(|at| colour(&text[at..]).is_some())
 }
 
-/// Takes sequences of terminals (`ESC [ ... letter`, `ESC ] ... BEL`) out; those that set a colour also where the
-/// escape sign was lost or is shown.
+/// Removes sequences of terminals (`ESC [ ... letter`, `ESC ] ... BEL`); those that set a colour even if the escape
+/// character was lost or is shown.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

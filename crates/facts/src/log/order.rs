@@ -156,7 +156,7 @@ fn keep_from(log: &mut KernelLog, begin: u64) {
     log.from_boot = false;
 }
 
-/// The watchdog demotes the TSC once in a boot (`clocksource_watchdog()` skips a marked clocksource): two demotions
+/// The watchdog demotes the TSC only once per boot (`clocksource_watchdog()` skips a marked clocksource): two demotions
 /// with different figures are two boots or two machines.
 fn part_by_marks(log: &mut KernelLog) {
     let marks: Vec<usize> =
@@ -179,7 +179,7 @@ fn part_by_marks(log: &mut KernelLog) {
         keep_from(log, begin);
         return;
     }
-    // All of them chose the same then.
+    // All of them then chose the same.
     let mut chosen = log.entries.iter().filter_map(|entry| match &entry.event {
         Event::Switched(name) => Some(name.as_str()),
         _ => None,

@@ -6,7 +6,7 @@ use super::prefix::strip;
 use std::borrow::Cow;
 
 /// The messages in the code marks of a line, each with its text and its stamp, and where the text ends that was used: marks
-/// that open in this line may close in the next one. A part of a message, and a word, is none.
+/// that open in this line may close in the next one. A part of a message, or a word, is not a message.
 pub(super) fn of<'a>(
     line: &str,
     next: impl FnOnce() -> Option<(Cow<'a, str>, usize)>,

@@ -15,9 +15,9 @@ fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
 }
 
 impl Pasted {
-    /// Takes out of a log of the same text what is read here: the state of a time daemon, which only a text around it tells from a
-    /// quotation, and what source code, or a text of examples, shows. The scan of the log reads lines one by one; what the kernel
-    /// stamped stays with it, unless the text says that no machine printed it.
+    /// Removes from a log of the same text what is read here: the state of a time daemon, which only the text around it
+    /// distinguishes from a quotation, and what source code, or a text of examples, shows. The scan of the log reads
+    /// lines one by one; what the kernel stamped stays with it, unless the text says that no machine printed it.
     pub fn take_over(&self, log: &mut KernelLog) {
         let quoted = |line: u64| {
             let at = usize::try_from(line).ok()?.checked_sub(1)?;

@@ -150,8 +150,8 @@ pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
     }
 }
 
-/// Whether a message says a word on behalf of a program: a program that names itself with its number
-/// (`chronyd[7]: ...`) says all of it, otherwise it begins with the word, behind a name at most. What the kernel quotes
+/// Whether a word in a message is a program's own: if the program names itself with its number (`chronyd[7]: ...`), the
+/// whole message is; otherwise the message begins with the word, after a name at most. What the kernel quotes
 /// elsewhere, any user may have written (`usb 1-1: Product: System clock wrong by 1 seconds`).
 fn begins(message: &str, word: &str) -> bool {
     let bare = |name: &str| {

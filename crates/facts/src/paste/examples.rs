@@ -102,14 +102,14 @@ const LEAD_INS: [&str; 29] = [
     "\u{5c06}\u{663e}\u{793a}",
 ];
 
-/// Whether a line leads in an output that no machine of the writer printed: `The docs of X show this for a bad system:`,
-/// `On a broken guest it would print:`.
+/// Whether a line introduces an output that no machine of the writer printed:
+/// `The docs of X show this for a bad system:`, `On a broken guest it would print:`.
 pub(super) fn is_lead_in(line: &str) -> bool {
     let line = line.trim_end();
     let small = line.to_lowercase();
     let leads =
         line.ends_with([':', '\u{ff1a}']) && LEAD_INS.iter().any(|words| small.contains(words));
-    // A sentence that goes on with the output needs no colon.
+    // A sentence that continues with the output needs no colon.
     let goes_on = ["you would then see", "you would see", "you'd see"];
     (leads || goes_on.iter().any(|words| small.ends_with(words))) && !is_own(line)
 }
@@ -170,7 +170,7 @@ const SUPPOSED: [&str; 18] = [
     "say goodbye to",
 ];
 
-/// Whether a line in small letters quotes a message behind such words.
+/// Whether a line in small letters quotes a message after such words.
 fn is_supposed(small: &str) -> bool {
     let quote = small.find(['`', '"', '\u{201c}']);
     quote.is_some_and(|at| SUPPOSED.iter().any(|words| small[..at].contains(words)))

@@ -26,7 +26,7 @@ const PAIRS: [[&[&str]; 2]; 5] = [
 /// Words for a kernel with a patch and for one without it; see [`patch_state`].
 const PATCH_STATES: [&[&str]; 2] = [&["patched"], &["unpatched", "unmodified", "vanilla"]];
 
-/// Words of headings for an earlier and for a later state. Where the earlier one comes first, the text is in the order
+/// Words of headings for an earlier and for a later state. If the earlier one comes first, the text is in the order
 /// of time and its last state is the one that counts.
 const TIMES: [&[&str]; 2] = [
     &["before", "previous", "previously", "earlier", "then", "yesterday"],
@@ -212,7 +212,7 @@ fn of_ssh(line: &str) -> Option<&str> {
     }
     let host = host.split_once('@').map_or(host, |(_, host)| host);
     let is_name = host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-    // A command must follow: prose has other words.
+    // A command must follow: in prose, other words do.
     const COMMANDS: [&str; 9] =
         ["dmesg", "cat", "journalctl", "sudo", "grep", "egrep", "head", "uname", "lscpu"];
     let command = words.next()?.trim_matches(['\'', '"']);

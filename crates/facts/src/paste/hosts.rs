@@ -116,8 +116,8 @@ pub fn hosts(lines: &[String]) -> Vec<Section> {
     sections
 }
 
-/// Whether a command, or its output, may show something about a machine. What another machine's shell prints besides is
-/// of no interest, wherever its user ran it, and neither is a sentence after the empty line below it.
+/// Whether a command, or its output, may show something about a machine. Anything else that another machine's shell
+/// prints is of no interest, wherever its user ran it, and neither is a sentence after the empty line below it.
 fn tells(lines: &[String], found: &[Option<Host<'_>>], prompt: usize) -> bool {
     let has = |line: &str, words: &[&str]| words.iter().any(|word| super::has(line, word));
     let output = (prompt + 1..lines.len())

@@ -184,7 +184,7 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
 /// Files that a machine has only once.
 const FILES: [&str; 2] = ["available_clocksource", "current_clocksource"];
 
-/// Runs of lines without a blank one, separated also where a prompt names another host, or reads a file of the
+/// Runs of lines without a blank one, separated also if a prompt names a different host, or reads a file of the
 /// clocksource that the run has already read. Blank lines belong to the run before them.
 fn paragraphs(lines: &[String]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! The wall clock by other tools than those of time daemons: `ntpq`'s variables, a hypervisor's tools, two outputs of `date`.
+//! The wall clock according to tools other than those of time daemons: `ntpq`'s variables, a hypervisor's tools, two
+//! outputs of `date`.
 
 use super::{Page, Reader, discipline, prompt};
 use crate::Fact;
@@ -171,7 +172,7 @@ fn apart(
     let Some((ahead, other_ahead)) = zones else { return 0 };
     let (first, second) = (first - ahead, second - other_ahead);
     let behind_s = if inside_first { second - first } else { first - second };
-    // Where the zones differ, only a great difference counts.
+    // If the zones differ, only a large difference counts.
     let least = if zone == other { least } else { least.max(TYPED_S) };
     if behind_s.abs() < least {
         return 0;

@@ -1,4 +1,4 @@
-//! Warnings of servers that go by the name of the clocksource: ClickHouse (`programs/server/Server.cpp`), Elastic's
+//! Warnings of servers that judge by the name of the clocksource: ClickHouse (`programs/server/Server.cpp`), Elastic's
 //! agent for Java.
 
 use super::{Rule, Seen, Warning};

@@ -1,5 +1,5 @@
-//! `strace`, also with `-T`, `-r`, `-t` and `-f`: calls that read a clock, one a line. ltrace prints calls of libraries in
-//! the same form, with numbers and addresses for the arguments.
+//! `strace`, also with `-T`, `-r`, `-t` and `-f`: calls that read a clock, one per line. ltrace prints calls of
+//! libraries in the same form, with numbers and addresses for the arguments.
 
 use super::{Calls, Seen};
 use crate::paste::{Page, Reader};

@@ -1,4 +1,4 @@
-//! The running machine, also where its `/proc` and `/sys` are mounted below another directory.
+//! The running machine, even if its `/proc` and `/sys` are mounted below another directory.
 
 use super::dir::DirTree;
 use super::holes::Dense;
@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// The running machine: its files, and facts from other sources than files. Each of those is read once, when
+/// The running machine: its files, and facts from sources other than files. Each of those is read once, when
 /// it is first needed.
 #[derive(Debug, Default)]
 pub struct LiveTree {

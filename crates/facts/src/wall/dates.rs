@@ -106,7 +106,7 @@ fn parts(command: &str) -> Vec<&str> {
         }
     }
     found.push(command[from..].trim());
-    // The target of a redirection of standard error is none: `2>&1`.
+    // The target of a redirection of standard error is not a part: `2>&1`.
     found.retain(|part| !part.is_empty() && *part != "1");
     found
 }

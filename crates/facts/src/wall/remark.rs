@@ -129,7 +129,7 @@ pub enum What {
         /// How far that time was behind the service's, in seconds; negative: ahead. `None`: the line does not say.
         behind_s: Option<f64>,
     },
-    /// A program did not run, or saw its clock go on, for longer than it had expected.
+    /// A program did not run, or saw its clock advance, for longer than it had expected.
     HeldUp {
         /// For how long.
         by_s: Option<f64>,

@@ -189,7 +189,7 @@ fn files_of_sysfs_by_a_pattern_show_clocksources_of_boards() {
     }
 }
 
-/// A line that looks like a field of a tool's output is none by itself: a kernel, a form or a sentence may have it.
+/// A line that looks like a field of a tool's output need not be one: a kernel, a form or a sentence may have it.
 #[test]
 fn single_fields_are_not_the_output_of_a_tool() {
     for text in [

@@ -183,8 +183,8 @@ fn common(
             found.push((property, value, with.changed));
         }
     }
-    // A property that another one implies adds no information: all hosts of a processor are bare metal, and not the
-    // other way round.
+    // A property that another one implies adds no information: all hosts with a processor are bare metal, but not the
+    // reverse.
     let of = |all: &[(Property, (u32, u32))]| {
         share(&|kind| all.iter().all(|(property, value)| property.of(kind) == Some(*value)))
     };

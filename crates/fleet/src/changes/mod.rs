@@ -1,8 +1,8 @@
 //! Changes between the reports of a host, and the common properties of the hosts that changed.
 //!
 //! Two reports of each host are compared: its newest one and the one before, or the last one before a date. A value
-//! that is unknown in one of them has not changed. Reads cost more, or less, where the difference is beyond the
-//! variation of one host between two days: over twice as much and 20 ns more, or less than half and 20 ns less.
+//! that is unknown in one of them has not changed. The cost of a read has changed if it differs by more than one host
+//! varies between two days: over twice as much and 20 ns more, or less than half and 20 ns less.
 //!
 //! Hosts are counted by their previous and present values, so the memory grows with the kinds of hosts and not
 //! with their number. Their common properties are found in these counts (`common`).

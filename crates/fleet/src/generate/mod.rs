@@ -25,7 +25,7 @@ pub struct Fleet {
 pub const FIRST_DAY: u64 = 20_458;
 /// The kernel that some machines have from day 1 on.
 const UPDATE: &str = "6.1.0-51-amd64";
-/// The processor that loses its TSC under that kernel.
+/// The processor whose TSC is demoted under that kernel.
 const LOSES: &str = "Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz";
 
 /// The known properties of a synthetic machine.
@@ -40,7 +40,7 @@ pub struct Made {
     /// Whether it was planted as one whose reads cost far more than its neighbours'.
     pub costly: bool,
     /// The change that was planted since the day before: on day 1 one in ten machines of Debian's kernel 6.1 gets an
-    /// update, with which one kind of processor loses its TSC; on day 2 some hosts of hpet are repaired.
+    /// update under which the TSC of one kind of processor is demoted; on day 2 some hosts on hpet are repaired.
     pub changed: Planted,
 }
 
@@ -57,8 +57,8 @@ pub enum Planted {
     Repaired,
 }
 
-/// A generator of numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), because the same seed shall
-/// give the same fleet in every version.
+/// A generator of numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), because the same seed must give the same fleet
+/// in every version.
 struct Numbers(u64);
 
 impl Numbers {

@@ -46,7 +46,7 @@ pub(crate) fn predict(machine: &Machine, out: &mut Expectation) {
     if let Some(rating) = timers::acpi_pm(machine, out) {
         sources.push(Registered::new("acpi_pm", rating, true, false, order::ACPI_PM));
     }
-    // The PIT is still ticking only where no local APIC timer has taken over: `parse_disable_apic_timer()` and
+    // The PIT is still ticking only if no local APIC timer has taken over: `parse_disable_apic_timer()` and
     // `parse_nolapic_timer()` in arch/x86/kernel/apic/apic.c, all versions.
     let line = &machine.cmdline.value;
     let no_apic_timer = machine.no_local_apic

@@ -8,7 +8,7 @@ fn acpi_off(machine: &Machine) -> bool {
     machine.cmdline.value.last("acpi") == Some("off")
 }
 
-/// Whether the list of a parameter has this word. The kernel compares as many letters as the word has:
+/// Whether the list of a parameter has this word. The kernel compares only as many letters as the word has:
 /// `hpet_setup()` in arch/x86/kernel/hpet.c, all versions.
 fn list_has(machine: &Machine, name: &str, word: &str) -> bool {
     machine.cmdline.value.values(name).any(|v| v.split(',').any(|part| part.starts_with(word)))

@@ -202,7 +202,7 @@ impl Change {
 }
 
 /// Compares two sides. A disturbance of a start only adds to it, and lasts for several starts: so the calm starts of
-/// either side are compared, and the spread of starts is taken from their lower halves. Where a side is one start it is
+/// either side are compared, and the spread of starts is taken from their lower halves. If a side is one start, it is
 /// compared with the other side's median. `None` with too few starts.
 fn change(before: &[f64], now: &[f64], spells: f64) -> Option<Change> {
     let (n, m) = (before.len(), now.len());

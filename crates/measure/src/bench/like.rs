@@ -114,7 +114,7 @@ impl Timed {
     }
 }
 
-/// Reads between two questions whether to go on.
+/// Reads between two checks whether to continue.
 const CHUNK: u32 = 1_000_000;
 /// The time of a loop if the number of reads is not set.
 const SECONDS: f64 = 0.7;

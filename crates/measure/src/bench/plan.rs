@@ -41,7 +41,7 @@ impl Plan {
         }
     }
 
-    /// Everything within so long: each part gets its share of the time. Below two seconds the split of CPU time and
+    /// Everything within this time: each part gets its share of it. Below two seconds the split of CPU time and
     /// several threads are left out; the rest shows the same rows.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {

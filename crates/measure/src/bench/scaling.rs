@@ -36,7 +36,7 @@ pub struct Scaling {
 const BATCH: Duration = Duration::from_micros(20);
 
 /// Measures the rows with this many threads, each bound to a separate CPU if there are enough. Also returns
-/// whether it could go on to the end.
+/// whether it ran to the end.
 ///
 /// # Errors
 /// Returns an error if not all threads could be started.

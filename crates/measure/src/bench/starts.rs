@@ -60,8 +60,9 @@ impl Start {
     }
 }
 
-/// Measures the rows for so long, bound to a CPU if one is named. In a separate process; a binding stays. `burden` is a
-/// number of percent by which every row but the counter's does more than it counts: a known change, for tests.
+/// Measures the rows for this long, bound to a CPU if one is named. Runs in a separate process, because a binding
+/// stays. `burden` is a number of percent by which every row but the counter's does more than it counts: a known
+/// change, for tests.
 ///
 /// # Errors
 /// Returns the reason if the thread cannot be bound.

@@ -39,7 +39,7 @@ impl Estimate {
     }
 
     /// Returns this cost less another one, both measured in turns in one run: part by part, so that a disturbance of
-    /// both cancels.
+    /// both cancels out.
     #[must_use]
     pub fn beyond(in_order: &[f64], baseline: &[f64]) -> Option<Self> {
         let ns = median(in_order)? - median(baseline)?;

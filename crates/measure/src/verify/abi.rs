@@ -132,8 +132,8 @@ fn in_child(call: impl Fn() -> i32) -> Ended {
     // allowed there for any activity of other threads.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: take plain numbers. The end of this child is not a crash to record, and the parent's handlers are not
-        // for it.
+        // SAFETY: take plain numbers. The end of this child is not a crash to record, and the parent's handlers must
+        // not run in it.
         unsafe {
             libc::prctl(libc::PR_SET_DUMPABLE, 0);
             libc::signal(libc::SIGSEGV, libc::SIG_DFL);

@@ -34,8 +34,8 @@ impl Deadline {
     }
 }
 
-/// Nanoseconds of the kernel's monotonic clock. Where the kernel refuses the call (a filter of seccomp), of the one that is
-/// read in user space: nothing waits for ever.
+/// Nanoseconds of the kernel's monotonic clock. If the kernel refuses the call (a filter of seccomp), of the one that
+/// is read in user space: nothing waits for ever.
 pub(crate) fn now<S: Source>(source: &S) -> i64 {
     let id = ClockId::Monotonic;
     source.kernel_clock(id).or_else(|| source.clock(id)).unwrap_or(0)
@@ -47,7 +47,7 @@ pub(crate) fn now<S: Source>(source: &S) -> i64 {
 pub(crate) struct Patience(u32);
 
 impl Patience {
-    /// Makes one turn of the loop; returns whether to go on.
+    /// Makes one turn of the loop; returns whether to continue.
     #[inline]
     pub(crate) fn turn<S: Source>(&mut self, source: &S, deadline: Deadline) -> bool {
         self.0 = self.0.wrapping_add(1);

@@ -1,5 +1,5 @@
 //! The real-time clock of the board as a reference: its seconds, counted by the counter. It has a separate crystal (in
-//! a virtual machine it is its host's time), so it shows that the kernel has a wrong rate.
+//! a virtual machine it is its host's time), so it can show that the kernel has a wrong rate.
 
 use super::deadline::Deadline;
 use super::outcome::Frequency;
@@ -13,7 +13,7 @@ const DOUBT_PPM: f64 = 2_000.0;
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The moment at which the RTC went on to the next second: the counter before and after.
+/// The moment at which the RTC advanced to the next second: the counter before and after.
 pub(super) type Edge = (u64, u64);
 
 /// Looks until the time is up.

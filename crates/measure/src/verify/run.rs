@@ -87,7 +87,7 @@ pub fn run<S: Source>(source: &S, options: &Options, history: &mut History) -> O
 }
 
 /// Measures this machine, and judges. Generic code is compiled in the crate that calls it, with that crate's
-/// optimisation; this is compiled here, as all code that measures.
+/// optimisation; this is compiled here, like all code that measures.
 #[must_use]
 pub fn run_here(options: &Options, history: &mut History) -> Outcome {
     run(&Real, options, history)
@@ -372,7 +372,7 @@ fn clocks<S: Source>(
     budget: Duration,
     (begun, run_end): (i64, Deadline),
 ) {
-    // The whole budget, also where pairs took longer than they should on a busy machine.
+    // The whole budget, even if pairs took longer than they should on a busy machine.
     let end = Deadline::after(source, budget);
     let mut wanted: Vec<Option<ClockId>> = ClockId::ALL.into_iter().map(Some).collect();
     if counter {

@@ -73,7 +73,7 @@ impl<const IN_ORDER: bool> Environment for Real<IN_ORDER> {
 #[inline(always)]
 fn line(clock: Clock) -> Result<u64, i32> {
     let config = config();
-    // SAFETY: the pages are there; zero bytes are valid, and everything is atomic.
+    // SAFETY: the pages are mapped; zero bytes are valid, and everything is atomic.
     let (shared, local) = unsafe { (&clocksmith_shared, &clocksmith_local) };
     let parameters = Parameters { rate: config.rate, slack: config.slack };
     let timeline = Timeline { shared, local, parameters };

@@ -128,7 +128,7 @@ pub(crate) fn next(
     let ahead = line_ns.saturating_sub(sample.ns);
     let missing = sample.ns.saturating_sub(line_ns);
     if ahead > BENT_NS {
-        // Half as fast, until the kernel's clock is there.
+        // Half as fast, until the kernel's clock is reached.
         piece.0 = learnt.rate / 2;
         piece.1 = cycles(ahead.saturating_mul(2), learnt.rate).min(piece.1);
     } else if missing > BENT_NS {

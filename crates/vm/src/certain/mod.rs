@@ -2,7 +2,7 @@
 //! named.
 //!
 //! In a script the text of an option may also serve another purpose: it is compared, printed, put into a path, used by
-//! another command. So a script is edited only where a grammar ([`crate::sh`]) understands all of it, and only in a
+//! another command. So a script is edited only if a grammar ([`crate::sh`]) understands all of it, and only in a
 //! word of the very command, or in a variable that is assigned once, is used once, and there. Findings and their fixes
 //! are in `formats`.
 

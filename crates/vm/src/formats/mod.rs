@@ -1,4 +1,4 @@
-//! The kinds of files: a folder each, and a line each in the registry below.
+//! The kinds of files: each has a folder, and a line in the registry below.
 //!
 //! A folder has `mod.rs`, whose [`Format`] describes the kind and has its functions, and `rules.md`, the page of its
 //! rules. Code that several kinds share is not here.

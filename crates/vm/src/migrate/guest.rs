@@ -57,8 +57,8 @@ pub struct Guest {
     pub invtsc: Option<bool>,
     /// Its TSC's frequency.
     pub frequency: Frequency,
-    /// Whether its Hyper-V interface tells it of a changed frequency (reenlightenment), which QEMU takes only with a
-    /// frequency that is set.
+    /// Whether its Hyper-V interface tells it of a changed frequency (reenlightenment), which QEMU accepts only if a
+    /// frequency is set.
     pub reenlightenment: bool,
     /// Whether QEMU emulates its processor.
     pub emulated: bool,

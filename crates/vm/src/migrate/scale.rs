@@ -180,7 +180,7 @@ pub fn offset_for(wanted: u64, host_tsc: u64, ratio: Ratio) -> u64 {
 /// Converts a time in ns to ticks of the guest's counter, truncated; all bits above the 64th are lost, as on the
 /// counter. If a guest's clock must not stop during a migration, they are added to its last value:
 /// `offset_for(last + ticks(...), ...)`. Without them (QEMU writes the last value) the guest does not see the blackout,
-/// and its time is late by it.
+/// and its time is late by its length.
 #[must_use]
 pub fn ticks(ns: u64, guest_khz: u32) -> u64 {
     #[allow(clippy::cast_possible_truncation)]

@@ -218,7 +218,7 @@ fn quoted_brackets(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a letter behind a backquote is a blank of PowerShell, as in "`n": a name of a command is longer.
+/// Whether a letter after a backquote is a blank of PowerShell, as in "`n": a name of a command is longer.
 fn escaped_blank(inner: &str) -> bool {
     let mut chars = inner.chars();
     let blank = matches!(chars.next(), Some('n' | 'r' | 't'));

@@ -220,7 +220,7 @@ fn kubevirt_key_that_stands_twice_is_named_and_the_last_one_counts() {
     assert!(!ids(Kind::Kubevirt, &labels).contains(&twice));
 }
 
-/// A no-break space looks like an indentation, and is none.
+/// A no-break space looks like indentation, but is not.
 #[test]
 fn kubevirt_no_break_spaces_are_refused() {
     let text = manifest("            hpet:\n              present: true\n", "", "fedora");

@@ -482,7 +482,7 @@ fn libvirt_mended_domains_have_each_element_once() {
                     ] {
                         assert!(after.matches(one).count() <= 1, "{one}\n{after}");
                     }
-                    // The validator is slow: it runs only where a clock is created.
+                    // The validator is slow: it runs only if a clock is created.
                     if clock.is_empty() && valid(&before) == Some(true) {
                         assert_eq!(valid(after), Some(true), "{after}");
                         validated += 1;

@@ -8,7 +8,7 @@ fn proxmox_rules() {
     let kind = Kind::Proxmox;
     let plain = "bios: ovmf\ncores: 2\ncpu: host\nostype: l26\n";
     let args = |args: &str| format!("args: {args}\n{plain}");
-    // An error only where the guest loses its clock.
+    // An error only if the guest loses its clock.
     both(kind, "pve-args-cpu-override", Warn, &args("-cpu 'host,+pcid'"), plain);
     let windows = args("-cpu 'host,+pcid'").replace("l26", "win11");
     both(kind, "pve-args-cpu-override", Error, &windows, plain);

@@ -230,7 +230,7 @@ struct Daemon {
     next_look: Instant,
     next_test: Option<Instant>,
     last_look: Option<Instant>,
-    /// Kernel messages are not waited for until then, and read then.
+    /// Until then, kernel messages are not waited for; at that point they are read.
     quiet: Option<Instant>,
     /// When kernel messages were read last.
     last_read: Option<Instant>,

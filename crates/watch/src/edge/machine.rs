@@ -24,8 +24,8 @@ const SMALL: u64 = 1024;
 const LINES: usize = 256 << 10;
 /// The time that one reading of them may cost: under a flood there is one a second, so this is 0.4 % of a CPU.
 const READING: Duration = Duration::from_millis(4);
-/// Readings in a row that may leave messages for the next one. After them the rest is given up: messages must be fresh,
-/// because sysfs, which confirms or contradicts them, shows the present state.
+/// Readings in a row that may leave messages for the next one. After them the rest is discarded: messages must be
+/// fresh, because sysfs, which confirms or contradicts them, shows the present state.
 const BEHIND: u32 = 3;
 /// How long a short test of two processors takes.
 const TEST: Duration = Duration::from_millis(40);

@@ -17,7 +17,7 @@ pub enum Wish {
     Reload,
 }
 
-/// Pending signals. A thread reads them, so that a signal ends the process also while the main thread hangs in a system
+/// Pending signals. A thread reads them, so that a signal ends the process even while the main thread hangs in a system
 /// call: on a file system that does not respond, or in a write to a pipe that is not read.
 #[derive(Debug)]
 pub struct Signals {
@@ -124,7 +124,7 @@ fn next(fd: &OwnedFd) -> Option<i32> {
 fn end(signal: i32) -> ! {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the set is initialised before it is read; the other calls take plain numbers. Nothing of this program
-    // runs after the last one, which is reached where the signal is ignored.
+    // runs after the last one, which is reached if the signal is ignored.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), signal);

@@ -1,7 +1,7 @@
 //! Authentication of clients: basic authentication against bcrypt hashes.
 //!
 //! A bcrypt comparison takes tens of milliseconds on purpose. So a pair that was once right is remembered by its
-//! digest, also when the configuration is reloaded; and comparisons of other pairs have a budget of CPU time, one for
+//! digest, even when the configuration is reloaded; and comparisons of other pairs have a budget of CPU time, one for
 //! each address and one for each user ([`super::budget`]). An address that exhausts its own is refused at once. For the
 //! rest of a user's budget, addresses wait in turn: first those that have sent a right pair before, then those for
 //! which nothing has been compared yet, then the one that was served longest ago. So even if many addresses guess

@@ -1,8 +1,9 @@
-//! The files of the configuration: it, certificates, keys. They control access, so who can write them matters.
+//! The files of the configuration: the configuration itself, certificates and keys. They control access, so who can
+//! write them matters.
 //!
 //! The rule is that of every trusted file ([`clocksmith_facts::trusted`]): a file that a user other than root and this
-//! program's can have made or changed is refused. A key or a file with password hashes that every user can read causes
-//! a warning.
+//! program's user can have made or changed is refused. A key or a file with password hashes that every user can read
+//! causes a warning.
 
 use clocksmith_facts::trusted;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The watch over HTTP/1.1: reading only, one request a connection, every step with a limit and an end.
+//! The watch over HTTP/1.1: reading only, one request per connection, every step with a limit and an end.
 //!
 //! The pure modules are requests ([`request`]), responses ([`answer`]) and names of this server ([`host`]). The others
 //! are authentication ([`auth`], [`budget`]); the web configuration file of Prometheus' exporters ([`web_config`],

@@ -181,8 +181,8 @@ impl Server {
     /// Returns an error if the server cannot listen on the address, or if no thread can be started.
     pub fn listen(self: &Arc<Self>, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address)?;
-        // The standard library's queue of 128 is full at once when many come together, and then the kernel lets
-        // them wait for a second.
+        // The standard library's queue of 128 fills at once when many connections arrive together, and then the kernel
+        // lets them wait for a second.
         rustix::net::listen(&listener, QUEUE)?;
         let bound = listener.local_addr()?;
         let server = Arc::clone(self);

@@ -34,7 +34,7 @@ pub struct WebConfig {
     pub http_server_config: HttpConfig,
     /// Users with bcrypt hashes; without any, every client may read.
     pub basic_auth_users: BTreeMap<String, String>,
-    /// Not supported: refused if it is there.
+    /// Not supported: refused if it is present.
     pub rate_limit: Option<serde_json::Value>,
 }
 

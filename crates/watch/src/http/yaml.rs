@@ -1,5 +1,5 @@
-//! YAML as the web configuration has it, by the reader that hostile files of virtual machines have too: maps, lists and
-//! scalars. Aliases, tags, several documents and a key twice are refused. Pure.
+//! YAML as the web configuration uses it, parsed by the reader that also parses hostile files of virtual machines:
+//! maps, lists and scalars. Aliases, tags, several documents and a key twice are refused. Pure.
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 //!
 //! The families of the discipline have the names and meanings of node_exporter's collector (`collector/timex.go`): on the
 //! program's own address `node_timex_*`, so that rules and dashboards for them work. In a textfile, which node_exporter
-//! adds to its own, they begin with `clocksmith_timex`: it refuses all metrics where a name comes twice.
+//! adds to its own, they begin with `clocksmith_timex`: it refuses all metrics if a name occurs twice.
 
 use super::{Kind, Text};
 use crate::state::Watch;

@@ -57,7 +57,7 @@ pub enum Observation<'a> {
     },
     /// The wall clock, compared with the clock since boot and with clocks that continue while a guest does not run.
     WallClock(WallReading),
-    /// The watch itself went on so much later than it wanted to.
+    /// The watch itself continued this much later than intended.
     Late {
         /// Seconds late.
         seconds: f64,
@@ -175,7 +175,7 @@ impl Watch {
         }
     }
 
-    /// Reports that the watch began, on the boot of this identity. If an earlier watch of the same boot saw
+    /// Reports that the watch began, in the boot with this id. If an earlier watch of the same boot saw
     /// another clocksource last, the clocksource changed between the two.
     pub fn started(&mut self, time: f64, boot: Option<&str>) {
         let known = last_known(&self.history, boot);

@@ -88,7 +88,7 @@ mod tests {
         assert!(
             (waiting.relative().0 - 0.6).abs() < 1e-9 && waiting.beside(fine) == fine.beside(fine)
         );
-        // Where they are a larger part of these reads than of the others, these may be fewer, and the others more.
+        // If they are a larger part of these reads than of the others, these may be fewer, and the others more.
         let (slow, quick) = (Calls { near: 44.0, ..fine }, Calls { near: 33.0, ..fine });
         let (plain, shifted) = (fine.beside(fine), quick.beside(slow));
         assert!(shifted.0 > 2.0 * plain.0 && shifted.1 <= plain.1 + 1e-9, "{shifted:?}");

@@ -186,7 +186,7 @@ impl Mean {
         Estimate { value: weight(value), low: weight(low), high: weight(high) }
     }
 
-    /// The ends of that share, with this clock's reads as cheap and the others' as dear as they may be, and the
+    /// The ends of that share, with this clock's reads as cheap and the others' as expensive as they may be, and the
     /// reverse.
     fn uneven(&self, part: &Part, of_time: f64) -> (f64, f64) {
         let Some(((seen, least), most)) = part.seen.zip(self.least).zip(self.most) else {

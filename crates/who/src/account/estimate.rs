@@ -184,8 +184,8 @@ mod tests {
         }
     }
 
-    /// Hits of one moment are consecutive calls of one loop. `loops` are its loops: how often each is met, and the share
-    /// of calls of one clock in it.
+    /// Hits of one moment are consecutive calls of one loop. `loops` are its loops: how often each was seen, and the
+    /// share of calls of one clock in it.
     fn coverage(loops: &[(f64, f64)], moments: usize, hits: usize, cases: usize) -> f64 {
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
         let truth: f64 = loops.iter().map(|(often, share)| often * share).sum();

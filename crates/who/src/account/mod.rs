@@ -1,5 +1,5 @@
 //! The sums of samples and hits: reads by clock, function and path, with their cost, their cost on a
-//! fast clock, and how sure these are. Pure.
+//! fast clock, and how certain these are. Pure.
 
 mod calls;
 mod cells;

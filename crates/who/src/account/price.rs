@@ -24,8 +24,8 @@ pub(super) fn fits(
     }
 }
 
-/// The clock by which to reckon. A vDSO that serves the clocks of the time here passes on those that it serves nowhere: of
-/// CPU time, of devices.
+/// The clock to calculate with. A vDSO that serves the clocks of the time here passes on those that it serves nowhere:
+/// of CPU time, of devices.
 pub(super) fn reckoned(
     path: Path,
     api: Api,

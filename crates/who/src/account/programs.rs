@@ -1,7 +1,7 @@
 //! Settings of well-known programs that decide how often they read the clock. Pure.
 //!
 //! Each entry names the page that documents the setting. A program is recognised by the short name of its processes, and
-//! advice is given only where its reads take a part of its time.
+//! advice is given only if its reads take a part of its time.
 
 /// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub struct CallerRow {
 
 /// Lines and callers of a function that are kept.
 const KEPT: usize = 16;
-/// Below this share a caller is none: stacks may be wrong now and then.
+/// Below this share a caller does not count: stacks may occasionally be wrong.
 const SMALL: f64 = 0.02;
 /// The depth to which callers are compared.
 const DEPTH: usize = 4;

@@ -1,6 +1,6 @@
 //! Calls that breakpoints saw and no sample met: of a clock that takes nearly no time, or that is read seldom. Without them
-//! the shares of the others would be too large, and their intervals would not hold the truth; and a process of which no
-//! sample met a read would seem to read no clock. Pure.
+//! the shares of the others would be too large, and their intervals would not contain the true values; and a process of
+//! which no sample met a read would seem to read no clock. Pure.
 
 use super::calls::Calls;
 use super::cells::Cell;
@@ -49,7 +49,7 @@ pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) ->
         if own.is_some() || sampled(process).any(unknown) {
             continue;
         }
-        // Where a debugger holds registers, only one of the functions is looked at.
+        // If a debugger holds registers, only one of the functions is examined.
         let of_process = || recording.hits.iter().filter(move |hit| hit.process == process);
         let looked_at = |cell: &&Cell| of_process().any(|hit| hit.api == cell.api);
         let met = sum(sampled(process).filter(looked_at));

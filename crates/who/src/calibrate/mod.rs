@@ -45,8 +45,8 @@ const ORDERED: f64 = 2.4;
 /// family 25).
 const BESIDE_OTHERS: f64 = 0.45;
 
-/// The same behind a slower instruction: the processor reads the counter while it waits for an atomic addition, and samples
-/// found 0.6 ns of 9.9 (AMD family 25).
+/// The same after a slower instruction: the processor reads the counter while it waits for an atomic addition, and
+/// samples found 0.6 ns of 9.9 (AMD family 25).
 const BEHIND_SLOWER: f64 = 0.05;
 
 /// The time that the vDSO's functions spend inside the vDSO, in nanoseconds.
@@ -86,7 +86,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the time of a read inside the vDSO, where samples see it. Where it was not measured, the call itself may
+    /// Returns the time of a read inside the vDSO, where samples see it. If it was not measured, the call itself may
     /// be most of a cheap read.
     #[must_use]
     pub fn served(&self, api: Api, clock: Option<ClockId>) -> Option<Span> {
@@ -327,7 +327,7 @@ mod tests {
         let of = |api, part| costs.counted_beside(api, part).unwrap();
         let alone = of(Api::Rdtsc, 0.9);
         assert_eq!(Some(alone), costs.counted(Api::Rdtsc));
-        // Where they take a tenth of the time, ten times as many would fill it.
+        // If they take a tenth of the time, ten times as many would fill it.
         let (some, few) = (of(Api::Rdtsc, 0.1), of(Api::Rdtsc, 0.001));
         assert!((some.low - 1.0).abs() < 1e-9 && (few.low - 0.5).abs() < 1e-9, "{some:?} {few:?}");
         assert_eq!((some.ns, few.high), (alone.ns, alone.high));

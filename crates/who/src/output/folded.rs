@@ -1,4 +1,4 @@
-//! One line a stack: functions from the outermost to the innermost with semicolons between, a space,
+//! One line per stack: functions from the outermost to the innermost with semicolons between them, a space,
 //! the number of samples (Brendan Gregg's stackcollapse format).
 
 use super::names;

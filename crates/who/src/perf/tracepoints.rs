@@ -188,8 +188,8 @@ impl Tracepoints {
             Scope::Threads(_) => {
                 // Nothing is started here that would inherit it.
                 more_files();
-                // A thread that begins meanwhile is counted with the one that started it, if that has its
-                // events already; so all is done again until nothing has begun meanwhile.
+                // A thread that begins meanwhile is counted with the one that started it, if that has its events
+                // already; so everything is repeated until no thread has begun meanwhile.
                 let mut threads = list();
                 for _ in 0..LISTINGS {
                     groups.clear();

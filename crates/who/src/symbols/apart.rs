@@ -328,7 +328,7 @@ mod tests {
                 let names = names.unwrap_or_else(|| panic!("{name}"));
                 assert_eq!(&*names[0].name, "victim", "{name}");
                 assert!(data("self").unwrap() < before + MEMORY, "{name}");
-                // Where the debugging information was read at all, it was left out, and a message reports that.
+                // If the debugging information was read at all, it was left out, and a message reports that.
                 println!("{name} {states}: {:?}", apart.gaps);
             }
         }

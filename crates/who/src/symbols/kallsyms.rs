@@ -12,7 +12,7 @@ pub struct KernelSymbols {
 }
 
 impl KernelSymbols {
-    /// Reads the file's text. Where the kernel hides addresses (`kptr_restrict`), all are 0 and no
+    /// Reads the file's text. If the kernel hides addresses (`kptr_restrict`), all are 0 and no
     /// symbol is known.
     #[must_use]
     pub fn parse(text: &str) -> Self {

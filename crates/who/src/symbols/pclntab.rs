@@ -73,7 +73,7 @@ impl Table {
         Some(table)
     }
 
-    /// Reads the table itself; inlined functions are in other parts of the program, and not known then.
+    /// Reads the table itself; inlined functions are in other parts of the program, and are then not known.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let magic = u32_at(bytes, 0)?;

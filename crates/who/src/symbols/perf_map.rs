@@ -121,8 +121,8 @@ impl PerfMap {
         self.functions.is_empty()
     }
 
-    /// Adds the entries of a newer map; where both have an entry for one address, the newer one wins. Where both
-    /// together are too large, only the newer one stays.
+    /// Adds the entries of a newer map; if both have an entry for one address, the newer one wins. If both together are
+    /// too large, only the newer one stays.
     pub fn update(&mut self, newer: Self) {
         if newer.functions.len() + self.functions.len() > MOST
             || (newer.names.len() + self.names.len()) as u64 > LONGEST

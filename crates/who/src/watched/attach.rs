@@ -3,7 +3,7 @@
 //! HotSpot treats SIGQUIT as a request to listen if it finds `.attach_pidPID` of its own user or root, first in its
 //! working directory, then in `/tmp` (`AttachListener::is_init_trigger`, `attachListener_posix.cpp` since JDK 9);
 //! otherwise it dumps its threads. A file that it cannot reach, or whose owner has no number in its user namespace,
-//! does not count. A process that has `libjvm.so` and runs no machine, such as the child of a machine that has not yet
+//! does not count. A process that has `libjvm.so` and runs no JVM, such as the child of a JVM that has not yet
 //! started its own program, is ended by the signal, or handles it in its own way.
 
 use super::guard::Owners;
@@ -13,7 +13,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use std::os::unix::fs::MetadataExt;
 
-/// The thread that takes the signals of a machine, as the kernel cuts its name
+/// The thread that takes the signals of a JVM, with its name as the kernel truncates it
 /// (`JavaThread::..."Signal Dispatcher"`, `os.cpp`).
 const DISPATCHER: &str = "Signal Dispatch";
 /// Threads whose names are read at most.
@@ -22,7 +22,7 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRE
 /// Every user may search and write, and may remove only their own files.
 const SHARED: u32 = 0o1003;
 
-/// Whether the request of a machine with this id in its own namespace would be seen as one.
+/// Whether a request to a JVM with this id in its own namespace would be recognised.
 ///
 /// # Errors
 /// Returns the reason if the request would not be seen.
@@ -68,8 +68,8 @@ fn open(pid: u32, what: &str) -> Option<OwnedFd> {
     (!served::is_place_served(&place, pid)).then_some(place)
 }
 
-/// Whether it was started by the launcher of a JDK, which takes no signals for itself. A program that makes a machine
-/// inside of itself may have set its own action for SIGQUIT since, which the kernel does not show.
+/// Whether it was started by the launcher of a JDK, which takes no signals for itself. A program that makes a JVM
+/// inside itself may have set its own action for SIGQUIT since, which the kernel does not show.
 fn is_launcher(pid: u32) -> bool {
     patient::link(pid, "exe")
         .is_some_and(|program| program.file_name().is_some_and(|name| name == "java"))
@@ -96,7 +96,7 @@ fn searches(directory: &Stat, owners: Owners) -> bool {
 }
 
 /// Whether this program may create a file in a directory `/tmp` for a virtual machine: every user may create files there
-/// and only their owners may remove them, or the directory belongs to the machine's user. The user may have mounted any
+/// and only their owners may remove them, or the directory belongs to the JVM's user. The user may have mounted any
 /// other directory there.
 ///
 /// # Errors

@@ -3,8 +3,8 @@
 //! Any other code (an agent, a library for JNI or of `LD_PRELOAD`) may have set a different action for SIGQUIT, which
 //! may end the program, and the kernel does not show another process which action is set. HotSpot protects its own
 //! action from Java code (`JVM_RegisterSignal`, `src/hotspot/os/posix/jvm_posix.cpp`, refuses SIGQUIT unless `-Xrs`).
-//! Java code that calls `sigaction` through the interface to foreign functions leaves no trace here, except in a
-//! machine that looks functions up in the C library by `Linker.defaultLookup`, which maps `libsyslookup.so`.
+//! Java code that calls `sigaction` through the interface to foreign functions leaves no trace here, except in a JVM
+//! that looks functions up in the C library by `Linker.defaultLookup`, which maps `libsyslookup.so`.
 //!
 //! Names and owners of the files decide. Pure.
 
@@ -125,7 +125,7 @@ pub(super) struct About<'a> {
     pub(super) ours: &'a dyn Fn(u64) -> bool,
 }
 
-/// Returns the code in a machine's map that is neither its JDK's nor the system's, by readable names, each once.
+/// Returns the code in a JVM's map that is neither its JDK's nor the system's, by readable names, each once.
 pub(super) fn strangers(maps: &[Mapping], about: &About<'_>) -> Vec<String> {
     let Some(home) = maps.iter().find_map(home) else {
         return vec!["a JVM whose JDK is not known".to_owned()];

@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long the machine may take to listen, and to reply.
+/// How long the JVM may take to listen, and to reply.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The kernel's data about a process.
@@ -193,7 +193,7 @@ pub fn ask(process: &Process, requests: Requests) -> Result<PerfMap, String> {
 /// Names that are listed at most.
 const NAMED: usize = 3;
 
-/// Why a machine with other code than its JDK's gets no signal.
+/// Why a JVM with code other than its JDK's gets no signal.
 fn stranger(names: &[String]) -> Option<String> {
     let listed = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = names.len().saturating_sub(NAMED);
@@ -207,7 +207,7 @@ fn stranger(names: &[String]) -> Option<String> {
     })
 }
 
-/// Makes the machine listen.
+/// Makes the JVM listen.
 fn wake(
     process: &Process,
     inner: u32,
@@ -240,7 +240,7 @@ fn wake(
         format!("it may not be signalled: {error}")
     })?;
     let begun = Instant::now();
-    // Also after a signal to this program: the file is removed when the machine has seen it.
+    // Also after a signal to this program: the file is removed when the JVM has seen it.
     while begun.elapsed() < PATIENCE {
         if let Ok(socket) = tmp.socket(&format!(".java_pid{inner}")) {
             return Ok(socket);

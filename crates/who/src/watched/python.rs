@@ -70,7 +70,7 @@ enum Home {
 }
 
 /// How often frames have confirmed a home: that they were at the instruction before its word, and that they had the code
-/// around it. A frame is read a little later than the sample was taken, so it may have gone on.
+/// around it. A frame is read a little later than the sample was taken, so the program may have continued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Votes {
     exact: u32,
@@ -160,7 +160,7 @@ impl Python {
         if layout.frame_is_object && frame_type.is_none() {
             return unknown("the interpreter exports no PyFrame_Type");
         }
-        // Where the loop has parts, the tables know the one with the symbol.
+        // If the loop has parts, the tables know the one with the symbol.
         let part = file.function(main).map_or(main..main.saturating_add(length), |function| {
             function.begin.min(main)..function.end.max(main.saturating_add(length))
         });

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// How long a signal that ends the program waits for the machine, in steps of a hundredth of a second: HotSpot takes a
+/// How long a signal that ends the program waits for the JVM, in steps of a hundredth of a second: HotSpot takes a
 /// request within a few milliseconds, and would mistake its signal for an ordinary one if the file were gone by then.
 const STEPS: u32 = 50;
 /// How the content of the file of a request begins; HotSpot does not read it.
@@ -27,7 +27,7 @@ const LONGEST: u64 = 256;
 struct Made {
     /// The directory, held open; -1 if there is no such file.
     directory: AtomicI32,
-    /// The id of the machine in its own namespace, which is in the name.
+    /// The id of the JVM in its own namespace, which is in the name.
     inner: AtomicU32,
     /// Whether the virtual machine has been signalled.
     told: AtomicBool,
@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Records that the machine may look for the file from now on.
+    /// Records that the JVM may look for the file from now on.
     pub(super) fn is_told(&self) {
         REQUEST.told.store(true, Ordering::SeqCst);
     }
@@ -127,14 +127,14 @@ impl Drop for Request<'_> {
     }
 }
 
-/// The file that a machine writes its map to; it is removed with this value.
+/// The file to which a JVM writes its map; it is removed with this value.
 pub(super) struct Map<'a> {
     tmp: &'a Temporary,
     name: CString,
 }
 
 impl<'a> Map<'a> {
-    /// Makes it, for the user of the machine.
+    /// Makes it, for the user of the JVM.
     ///
     /// # Errors
     /// Returns an error if the file already exists, or cannot be made or given to that user.
@@ -145,7 +145,7 @@ impl<'a> Map<'a> {
         Ok(Self { tmp, name })
     }
 
-    /// Records that the machine may write the file from now on.
+    /// Records that the JVM may write the file from now on.
     pub(super) fn is_told(&self) {
         MAP.told.store(true, Ordering::SeqCst);
     }
@@ -159,8 +159,8 @@ impl Drop for Map<'_> {
 }
 
 /// Removes the files that a request has made so far; for the handler of a signal that ends the program. It waits for
-/// the machine, for half a second at most: a map is removed when the machine has begun to write it, and the file of a
-/// request when the machine listens. Otherwise that file stays, so that the signal is not mistaken for a request to
+/// the JVM, for half a second at most: a map is removed when the JVM has begun to write it, and the file of a request
+/// when the JVM listens. Otherwise that file stays, so that the signal is not mistaken for a request to
 /// dump threads.
 pub fn remove() {
     // Only calls that signal-safety(7) allows: no memory is allocated.

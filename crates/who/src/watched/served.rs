@@ -161,8 +161,8 @@ fn silent() -> NotOpened {
     )
 }
 
-/// Runs `work` in a child, and returns its exit status; `None` if it is not done in time. The child is left behind
-/// then: it ends when the kernel lets it.
+/// Runs `work` in a child, and returns its exit status; `None` if it is not done in time. The child is then left
+/// behind: it ends when the kernel lets it.
 fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>, Errno> {
     // SAFETY: `work` makes only system calls between fork and exit, by its only caller, and the child ends by _exit.
     let child = unsafe { libc::fork() };

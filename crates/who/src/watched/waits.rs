@@ -90,7 +90,7 @@ impl Blocked {
     #[must_use]
     pub fn wait(&self, pair: impl Fn(u64) -> Option<(u64, u64)>) -> Option<Wait> {
         let [first, second, third, fourth, fifth, sixth] = self.arguments;
-        // A time-out of -1 is none; the upper half of the register is undefined.
+        // A time-out of -1 means no time-out; the upper half of the register is undefined.
         let milliseconds = |argument: u64| {
             let ms = u64::try_from(argument as i32).ok()?;
             Some(End::After(ms * 1_000_000))

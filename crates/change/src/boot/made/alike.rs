@@ -2,7 +2,7 @@
 //!
 //! - Every previous section and every line outside of entries is present, in the same order.
 //! - Every previous entry is present, in the same order, with the same lines; the line of its kernel has the same
-//!   words, except those that were requested. An entry may be lost only where the settings make it (`10_linux`)
+//!   words, except those that were requested. An entry may be lost only if the settings make it (`10_linux`)
 //!   and its kernel is no longer in `/boot`.
 //! - Entries may be added: of kernels that were installed since the file was made. Each is like a previous entry of its
 //!   section except for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an

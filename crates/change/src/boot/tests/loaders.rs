@@ -129,7 +129,7 @@ fn proxmox_with_grub_or_with_systemd_boot_is_not_edited() {
             assert!(said.contains(part), "{said}");
         }
     }
-    // Where no partition is listed, GRUB's own file is read.
+    // If no partition is listed, GRUB's own file is read.
     assert!(plan(&debian().with(uuids, "\n"), &tsc()).is_ok());
 }
 

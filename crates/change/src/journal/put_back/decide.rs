@@ -100,7 +100,7 @@ pub(in super::super) fn decide(
         {
             Decision::PutBack
         } else if is_rerun(entry) && mode != Mode::JustFailed {
-            // Where it boots in its present state, the undo that ran the program runs it again.
+            // If it boots in its present state, the undo that ran the program runs it again.
             if !is_half_made(journal, entry, record, &current) {
                 left.insert(index, current.clone());
             }

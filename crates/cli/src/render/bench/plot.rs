@@ -1,6 +1,6 @@
 //! The plots: read costs, the distribution of single calls, several threads, clocksources. On a logarithmic axis a
-//! length has no meaning, so figures are dots, each with its interval; farther to the right is slower, and red has
-//! entered the kernel.
+//! length has no meaning, so figures are dots, each with its interval; a dot farther to the right is slower, and a red
+//! one entered the kernel.
 
 use super::svg::{Axis, Svg};
 use super::{duration, factor, main_rows};

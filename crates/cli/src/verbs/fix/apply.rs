@@ -294,7 +294,7 @@ const ENDING: u8 = 2;
 /// How long an orderly end may take while nothing has been changed.
 const PATIENCE_READING: Duration = Duration::from_secs(1);
 
-/// Ends the program after a signal, also while it reads a file that is very large or does not respond; until the first
+/// Ends the program after a signal, even while it reads a file that is very large or does not respond; until the first
 /// step begins.
 fn until_the_first_write() -> std::io::Result<()> {
     let wait = || {

@@ -45,7 +45,7 @@ pub(super) fn each(
                         }
                     }
                 };
-                // Where a limit allows no further thread, this one does the work.
+                // If a limit allows no further thread, this one does the work.
                 std::thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receive)
             })
             .collect();

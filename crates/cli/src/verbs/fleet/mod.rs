@@ -152,7 +152,7 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The documents of bundles, one a line.
+/// The documents of bundles, one per line.
 fn lines(inputs: &Inputs) -> Result<Code> {
     if let (Some(other), []) = (inputs.others.first(), inputs.bundles.as_slice()) {
         bail!("{} is not a bundle; --lines makes documents from bundles", other.display());

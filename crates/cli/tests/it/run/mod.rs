@@ -1,4 +1,4 @@
-//! `run` with real programs: in C (with and without a shared library), Go, Java, Python and a shell. Where a tool to
+//! `run` with real programs: in C (with and without a shared library), Go, Java, Python and a shell. If a tool to
 //! build one is missing, or this machine is too busy to test its counter, a message reports that, and the test passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]

@@ -1,7 +1,7 @@
 //! The interface of `coarsetime` 0.1: `use clocksmith::compat::coarsetime::{Duration, Instant}`.
 //!
-//! Differences: a tick of `as_ticks` is a nanosecond. A recent time that has never been updated is
-//! the kernel's last tick, not zero, also in a forked child of a process with an [`Updater`].
+//! Differences: a tick of `as_ticks` is a nanosecond. A recent time that has never been updated is the kernel's last
+//! tick, not zero, even in a forked child of a process with an [`Updater`].
 //! Instants never go backward. Arithmetic saturates; only a division by zero panics.
 //!
 //! ```

@@ -1,8 +1,8 @@
 //! The interface of `quanta` 0.13: `use clocksmith::compat::quanta::{Clock, Instant}`.
 //!
 //! Differences: there is no calibration, so no call waits for one. Raw values are nanoseconds
-//! already. Arithmetic saturates and never panics. A recent time without an upkeep thread is the
-//! kernel's last tick, also in a forked child; and it never goes backward.
+//! already. Arithmetic saturates and never panics. A recent time without an upkeep thread is the kernel's last tick,
+//! even in a forked child; and it never goes backward.
 //!
 //! `Instant::now` and `Clock::now` are ordered between threads, which the originals are not: programs hand
 //! these moments from thread to thread. `Clock::raw` is unordered, as the original is: it is for intervals

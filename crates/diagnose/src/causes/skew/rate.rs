@@ -116,7 +116,7 @@ impl Judge<'_, '_> {
         self.other_suspect(&differ, Confidence::Low);
     }
 
-    /// A virtual machine that is stopped, restored or moved gets its TSC and its clock page back one after the other: one
+    /// A virtual machine that is stopped, restored or moved regains its TSC and its clock page one after the other: one
     /// check shows a difference, and the next ones do not.
     fn moved_once(&mut self, differ: &str) {
         let Some((wd, cs)) = self.decoded.wd_seconds.zip(self.decoded.cs_seconds) else { return };

@@ -1,4 +1,4 @@
-//! Google: Compute Engine. Its texts ask for a clocksource for SAP HANA only.
+//! Google: Compute Engine. Its texts require a clocksource for SAP HANA only.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Cited, Rule, Vendor};

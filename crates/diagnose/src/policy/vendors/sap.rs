@@ -15,7 +15,7 @@ const KVM: Is = Is::Hypervisor(&[HypervisorKind::Kvm]);
 const EC2: Is = Is::Cloud(&[Cloud::Ec2Xen, Cloud::Ec2Nitro]);
 const GCE: Is = Is::Cloud(&[Cloud::Gce]);
 
-/// The processor flags that the check asks for if the TSC is in use: without these HANA uses system calls.
+/// The processor flags that the check requires if the TSC is in use: without these HANA uses system calls.
 const FLAGS: &[&str] = &["constant_tsc", "nonstop_tsc", "rdtscp"];
 const TSC: Ask = Ask::Clocksource { preferred: &["tsc"], tolerated: &[], flags: FLAGS };
 

@@ -81,7 +81,7 @@ fn zone(m: &str) -> bool {
 }
 
 /// `CPU: 0 PID: 1 Comm: swapper Not tainted 5.10.0-19-amd64 #1`, `Pid: 1, comm: swapper Tainted: G        W  2.6.32 #1`:
-/// the release, also if the line ends after it.
+/// the release, even if the line ends after it.
 fn tainted(m: &str) -> Option<Event> {
     let rest = after(m, "Not tainted ")
         .or_else(|| after(m, "Not tainted: "))

@@ -33,7 +33,7 @@ pub(crate) struct Stripped<'a> {
     /// kernel.
     pub(crate) program: bool,
     /// The name of the program other than the kernel that a header of a system log names, without its path and its
-    /// number; `None` also where a sentence with a colon may follow the date.
+    /// number; also `None` if a sentence with a colon may follow the date.
     pub(crate) writer: Option<&'a str>,
 }
 

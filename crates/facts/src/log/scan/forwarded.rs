@@ -199,7 +199,7 @@ mod tests {
         let text =
             format!("{HOST}host1 login: {banner}\n{mark}\n{switch}\n[   50.100000] eth0: up\n");
         assert_eq!(last(&text).0.as_deref(), Some("acpi_pm"));
-        // Time stamps that go on.
+        // Time stamps that continue.
         let text = format!(
             "{HOST}host1 login: [   55.000000] clocksource: Switched to clocksource hpet\n"
         );

@@ -1,4 +1,4 @@
-//! Messages that the kernel prints on a console behind text of a shell: behind a command that a person types, or behind
+//! Messages that the kernel prints on a console after text of a shell: after a command that a person types, or after
 //! the output of a test that begins with `#`. The kernel's part is a message of its own; where a person may have typed
 //! it as well, the clocksource after it is not known.
 
@@ -63,7 +63,7 @@ impl Scanner {
         used_to
     }
 
-    /// Keeps the events of the kernel's messages behind text of a shell.
+    /// Keeps the events of the kernel's messages after text of a shell.
     fn keep_typed(&mut self, typed: &Typed<'_>) {
         let line = strip(typed.tail);
         let (first, others) =

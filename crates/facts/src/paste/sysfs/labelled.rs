@@ -90,7 +90,7 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     // `clock source = hpet` is a choice of JACK's, `Clock source: tsc` one of a device, and `CLOCKSOURCE=tsc` a variable:
-    // none of them says what the kernel uses.
+    // none of them shows what the kernel uses.
     let sign = &rest[..rest.len() - value.len()];
     let of_others = match label {
         "clock source" => !sign.contains("is "),

@@ -30,8 +30,8 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Vec
     samples.steps.iter().map(outcome).collect()
 }
 
-/// Returns by how much a difference changed for good. Noise only ever adds to a difference, so the least values of the
-/// beginning and of the end are compared.
+/// Returns by how much a difference changed permanently. Noise only ever adds to a difference, so the least values of
+/// the beginning and of the end are compared.
 fn permanent(points: &[Point], of: impl Fn(&Point) -> i64) -> i64 {
     let quarter = points.len() / 4;
     let least = |points: &[Point]| points.iter().map(&of).min();

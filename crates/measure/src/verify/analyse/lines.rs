@@ -39,7 +39,7 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
 }
 
 /// A slope that a single jump, or a few bad bars, do not move much: the median of the slopes between
-/// bars that are a part (1 / `part`) of all bars apart. `None` if time does not go on.
+/// bars that are a part (1 / `part`) of all bars apart. `None` if time does not advance.
 pub(super) fn robust(bars: &[Bar], part: usize) -> Option<f64> {
     let apart = (bars.len() / part.max(1)).max(1);
     let mut slopes: Vec<f64> = bars

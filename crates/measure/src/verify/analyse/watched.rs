@@ -5,7 +5,7 @@ use super::drift::Course;
 use crate::verify::outcome::{Detectable, Watched};
 use crate::verify::samples::Samples;
 
-/// After this share of the run every processor must have been compared: a step before it is seen then.
+/// After this share of the run every processor must have been compared: a step before that is then seen.
 pub(super) const TO_THE_END: f64 = 0.8;
 /// An event that happens with that many expected occurrences in a run is missed in fewer than 5 of 100.
 const EXPECTED: f64 = 4.0;

@@ -298,7 +298,7 @@ fn container(
     Ok(report)
 }
 
-/// Whether the value of a `-cpu` asks for Hyper-V's reference TSC page.
+/// Whether the value of a `-cpu` requests Hyper-V's reference TSC page.
 fn has_page(cpu: &str) -> bool {
     let asks = |word: &str| {
         let (name, value) = word.split_once('=').unwrap_or((word, "on"));
@@ -308,8 +308,8 @@ fn has_page(cpu: &str) -> bool {
     cpu.split(',').any(asks)
 }
 
-/// Words the finding about the page of a container that HV keeps from it; `beside`: whether a -cpu in ARGUMENTS, which older
-/// images use, asks for that page.
+/// Words the finding about the page that HV withholds from a container; `beside`: whether a -cpu in ARGUMENTS, which
+/// older images use, asks for that page.
 fn without_page(finding: &mut Finding, beside: Option<bool>) {
     if finding.rule.id != "q-hv-time-missing" {
         return;

@@ -1,4 +1,4 @@
-//! Blanks that look like an indentation, and are none: text from a page or a chat has them.
+//! Blanks that look like indentation but are not: text from a page or a chat has them.
 
 /// The message about blanks that look like an indentation.
 pub(super) const NO_BREAK: &str = "a no-break space (U+00A0) is no indentation in YAML, so the lines are no part of what is above; \

@@ -28,7 +28,7 @@ static NAMES: cpu::Names = cpu::Names {
 pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
     if !domain.x86() {
-        // Their counter is always there; libvirt refuses the timers of x86 for them (src/qemu/qemu_validate.c,
+        // Their counter always exists; libvirt refuses the timers of x86 for them (src/qemu/qemu_validate.c,
         // qemuValidateDomainDefClockTimers()).
         out.extend(no_acpi(domain));
         out.extend(of_guest(domain));

@@ -1,5 +1,5 @@
-//! Which `<domain>` libvirt treats as a machine: other programs also have an element of this name, with a
-//! name of the DNS in it (answers for an installation, an appliance's settings) or with the settings of an
+//! Which `<domain>` libvirt treats as a machine: other programs also have an element of this name, with a DNS name in
+//! it (answers for an installation, an appliance's settings) or with the settings of an
 //! application server.
 
 use crate::template::in_plain_value;

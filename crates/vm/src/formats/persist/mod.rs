@@ -2,7 +2,7 @@
 //! cloud-init, Ansible, systemd units, tmpfiles.d, udev, Ignition, `/etc/default/grub` and similar
 //! ones.
 //!
-//! They have many languages but few possible errors, so a file is read as statements: kernel parameters
+//! They are in many languages but have few possible errors, so a file is read as statements: kernel parameters
 //! ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults ([`grub`]). The effect of a
 //! parameter in the kernel is defined in `clocksmith-kernel`, not here.
 

@@ -1,8 +1,8 @@
-//! Scripts that create a Proxmox VE machine: `qm create` and `qm set`, and `pvesh` with the path of a machine. Their options
-//! are the keys of its file, which is judged. Nothing is changed in them.
+//! Scripts that create a Proxmox VE machine: `qm create` and `qm set`, and `pvesh` with the path of a machine. Their
+//! options are the keys of its file, so they are checked as such a file. The scripts are never edited.
 //!
-//! Source: qm(1); pvesh(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those of
-//! the file).
+//! Source: qm(1); pvesh(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those
+//! of the file).
 
 use crate::document::Document;
 use crate::formats::pve::Machine;
@@ -48,7 +48,7 @@ fn number(path: &str) -> Option<&str> {
     path.strip_suffix("/config")?.rsplit_once("/qemu/").map(|(_, number)| number)
 }
 
-/// The words of a statement; a variable is its name behind `$`.
+/// The words of a statement; a variable is its name after `$`.
 fn names(statement: &Statement) -> Vec<String> {
     let piece = |piece: &Piece| match piece {
         Piece::Literal(text) => text.as_str().to_owned(),

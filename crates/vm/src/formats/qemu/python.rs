@@ -356,7 +356,7 @@ impl Reader {
             match method {
                 "extend" => self.bind(list, scope, bind(How::Add, inside)),
                 "append" => self.bind(list, scope, bind(How::Append, inside)),
-                // Other changes of a list are not followed: the list is unknown then.
+                // Other changes of a list are not followed: the list is then unknown.
                 "insert" | "remove" | "pop" | "clear" => {
                     self.bind(list, scope, bind(How::Other, 0..0))
                 }

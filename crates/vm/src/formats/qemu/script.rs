@@ -42,7 +42,7 @@ pub(crate) struct Command {
     pub(crate) apart: bool,
     /// Whether a function of the script writes it, so that nothing of it is changed.
     pub(crate) written: bool,
-    /// Whether the file names only emulators of other processors than x86, for a program of another name.
+    /// Whether the file names only emulators of processors other than x86, for a program of another name.
     pub(crate) foreign: bool,
 }
 

@@ -44,7 +44,7 @@ impl Value {
 }
 
 impl Variables {
-    /// Returns whether expansion has stopped: variables are unknown then.
+    /// Returns whether expansion has stopped: variables are then unknown.
     pub(super) fn exhausted(&self) -> bool {
         self.spent.get() > MOST_EXPANDED
     }

@@ -27,7 +27,7 @@ pub(crate) struct Extra {
 }
 
 impl Extra {
-    /// The key below `VBoxInternal/TM/`, if it is there.
+    /// The key below `VBoxInternal/TM/`, if present.
     pub(crate) fn tm(&self) -> Option<&str> {
         self.name.strip_prefix("VBoxInternal/TM/")
     }

@@ -23,7 +23,7 @@ fn is_comment(line: &str) -> bool {
         || lower.starts_with("rem ")
 }
 
-/// Returns whether a word is only the sign of a shell that the line goes on in the next one.
+/// Returns whether a word is only a shell's sign that the line continues on the next one.
 fn is_continuation(word: &Word<'_>, text: &str) -> bool {
     let behind = text.get(word.span.end..).unwrap_or_default();
     let ends = behind.trim_start_matches([' ', '\t', '\r']).starts_with('\n');

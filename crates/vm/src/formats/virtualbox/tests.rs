@@ -48,7 +48,7 @@ fn a_linux_with_the_default_provider_is_well() {
     assert_eq!(ids(&text), expected);
 }
 
-/// The sign at the end of a line that goes on is no machine's name.
+/// The sign at the end of a line that continues is no machine's name.
 #[test]
 fn command_over_several_lines_names_its_machine() {
     let of = |text: &str| testing::ids(Kind::Virtualbox, "vm.sh", text);
