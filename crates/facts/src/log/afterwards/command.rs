@@ -240,7 +240,7 @@ fn writes(small: &str) -> bool {
     let words = || small.split([' ', '\t', '\'', '"', '|', ';', '(']);
     let has =
         |wanted: &str| words().any(|word| word == wanted || word.ends_with(&format!("/{wanted}")));
-    let last_is_file = || words().filter(|word| !word.is_empty()).next_back().is_some_and(is_file);
+    let last_is_file = || words().rfind(|word| !word.is_empty()).is_some_and(is_file);
     targets(small).any(|target| is_file(target) || target.starts_with('$'))
         || has("tee")
         || small.contains("of=") && has("dd")
