@@ -13,7 +13,7 @@ use alone::{
     never_left_jiffies, only_counter, read_of_xen, read_then_restarted, read_then_unbound,
     read_then_written, two_states,
 };
-use changed::unless_changed;
+use changed::{read_then_continued, unless_changed};
 use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
@@ -117,6 +117,7 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
     // The kernel lists clocksources by rating, and uses the first one unless it is overruled. After a message of the
     // watchdog the rating may have changed. An older list shows neither that nor a later choice.
     let doubted = log.reading_cut
+        || !log.later.is_empty()
         || log.any(|event| {
             matches!(
                 event,
@@ -278,7 +279,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     }
     let story = || {
         let told = read_then_restarted(log).or_else(|| read_then_unbound(log));
-        let told = told.or_else(|| read_then_written(log));
+        let told = told.or_else(|| read_then_written(log)).or_else(|| read_then_continued(log));
         unknown(told.as_deref().unwrap_or("the log does not say"))
     };
     only_counter(facts, log).unwrap_or_else(story)

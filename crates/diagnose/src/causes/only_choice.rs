@@ -185,6 +185,9 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
         return false;
     }
     let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
+    if unexplained && is_chosen_late(case, current) {
+        return false;
+    }
     causes.add(
         CauseId::OnlyChoice,
         if unexplained { Severity::Warning } else { Severity::Info },
@@ -198,6 +201,20 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
         vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
     );
     true
+}
+
+/// Seconds within which a boot chooses its first clocksource, also on a slow machine.
+const FIRST_CHOICE_BY: f64 = 120.0;
+
+/// Whether the kernel switched to a clocksource long after its first choice. Then a person, a removed driver or a lost
+/// clock is the reason, and not that nothing better registered.
+fn is_chosen_late(case: &Case<'_>, current: &str) -> bool {
+    let switched = |event: &Event| match event {
+        Event::Switched(name) => Some(name == current),
+        _ => None,
+    };
+    let last = case.log().and_then(|log| log.last(switched));
+    last.is_some_and(|(entry, same)| same && entry.at.is_some_and(|at| at > FIRST_CHOICE_BY))
 }
 
 fn is_alone(case: &Case<'_>, current: &str) -> bool {

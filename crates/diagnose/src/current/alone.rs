@@ -159,6 +159,7 @@ impl Current {
             "the parameters of the next boot were changed",
             "unregistered by unbind_clocksource",
             "this text has two states",
+            "this text continues with",
             "whatever counter the time is read from",
         ];
         self.name.is_none() && words.iter().any(|words| self.source.contains(words))

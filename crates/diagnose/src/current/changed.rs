@@ -2,7 +2,7 @@
 //! print a switch, but if a text continues with commands, no later message is in it.
 
 use super::{Current, unknown};
-use clocksmith_facts::log::{Entry, Event, KernelLog};
+use clocksmith_facts::log::{By, Entry, Event, KernelLog};
 
 /// The conclusion from a log, unless a command after its last message about the clocksource changed it and no reading
 /// follows.
@@ -46,6 +46,9 @@ fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {
             log.source(gone)
         ));
     }
+    if let Some(later) = log.changed_behind(line, was) {
+        return Some(continues(&format!("{}:{}", log.name, later.line), later.by));
+    }
     let asks = |event: &Event| matches!(event, Event::SetForNextBoot(wanted) if wanted != was);
     let asked = log.all(asks).find(behind)?;
     let restarted = |event: &Event| matches!(event, Event::Restarted);
@@ -55,4 +58,27 @@ fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {
         log.source(asked),
         log.source(restart)
     ))
+}
+
+/// A read of the file, behind which a text continues with a change and with no further read.
+pub(super) fn read_then_continued(log: &KernelLog) -> Option<String> {
+    let (read, was) = log.last(|event| match event {
+        Event::ReadCurrent(was) => Some(was.clone()),
+        _ => None,
+    })?;
+    let later = log.changed_behind(read.line, &was)?;
+    let place = format!("{}:{}", log.name, later.line);
+    Some(format!("it was {was} ({}); then {}", log.source(read), continues(&place, later.by)))
+}
+
+/// How a text continues behind its last record, and what to do.
+fn continues(place: &str, by: By) -> String {
+    let what = match by {
+        By::Command => "with a command that may have changed it",
+        By::Restart => "with a restart with other parameters",
+        By::Sentence => "with a sentence by which it was changed",
+    };
+    format!(
+        "this text continues {what} ({place}), and no reading follows: read current_clocksource again"
+    )
 }

@@ -173,3 +173,67 @@ fn commands_behind_a_log_leave_the_clocksource_open() {
     let slow = format!("{}{}", boot("hpet"), write("tsc"));
     assert_eq!(pasted(&slow).verdict, Verdict::Unknown, "{}", pasted(&slow).headline);
 }
+
+#[test]
+fn text_that_continues_with_a_change_leaves_the_clocksource_open() {
+    let file = format!("{DIR}/current_clocksource");
+    let read = format!("root@box:~# cat {file}\ntsc\n");
+    for more in [
+        format!("$ sudo tee {file} <<< acpi_pm\nacpi_pm\n"),
+        format!("# cd {DIR}; echo hpet > current_clocksource\n"),
+        format!("# printf hpet > {file}\n"),
+        format!(">>> open('{file}','w').write('hpet')\n4\n"),
+        format!("$ ssh root@lulu \"echo hpet > {file}\"\n"),
+        "root@lulu:~# sed -i s/quiet/clocksource=hpet/ /etc/default/grub && update-grub && reboot\n"
+            .to_owned(),
+        "root@lulu:~# kexec -l /boot/vmlinuz --append=\"clocksource=acpi_pm\" && kexec -e\n"
+            .to_owned(),
+        "\nThen I wrote hpet to current_clocksource and it became slow.\n".to_owned(),
+    ] {
+        for text in [format!("{}{more}", boot("tsc")), format!("{read}{more}")] {
+            let report = pasted(&text);
+            assert_eq!(report.verdict, Verdict::Unknown, "{more}: {}", report.headline);
+            assert_eq!(report.clocksource.current, None, "{more}");
+        }
+        let headline = pasted(&format!("{}{more}", boot("tsc"))).headline;
+        assert!(headline.contains("this text continues with"), "{more}: {headline}");
+        // A list alone does not say that its first name is still in use.
+        let list = format!("root@box:~# cat {DIR}/available_clocksource\ntsc hpet acpi_pm\n");
+        assert_eq!(pasted(&format!("{list}{more}")).clocksource.current, None, "{more}");
+        // A reading behind it.
+        let report = pasted(&format!("{}{more}{read}", boot("tsc")));
+        assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{more}");
+    }
+    for more in [
+        read.clone(),
+        format!("# printf tsc > {file}\n"),
+        "\nShould I switch to hpet, or boot with clocksource=hpet?\n".to_owned(),
+        "root@lulu:~# vi /etc/default/grub\nroot@lulu:~# dmesg | grep clocksource | wc -l\n6\n"
+            .to_owned(),
+    ] {
+        let report = pasted(&format!("{}{more}", boot("tsc")));
+        assert_eq!(report.verdict, Verdict::Ok, "{more}: {}", report.headline);
+    }
+}
+
+#[test]
+fn tick_that_is_chosen_late_is_not_the_only_choice() {
+    let text = |at: u32| {
+        format!(
+            "[{}.016000] eth0: link down\n[{at}.756000] clocksource: Switched to clocksource jiffies\n\
+             [{}.020000] eth0: link up\n[{}.020000] eth0: link down\n[{}.020000] eth0: link up\n\
+             [{}.020000] usb 1-1: new high-speed USB device number 4 using xhci_hcd\n\
+             [{}.020000] usb 1-1: New USB device found, idVendor=1050, idProduct=0407\n",
+            at - 1,
+            at + 300,
+            at + 301,
+            at + 302,
+            at + 320,
+            at + 321
+        )
+    };
+    let late = why(&text(80_576));
+    assert_eq!(late.verdict, Verdict::Slow, "{}", late.headline);
+    assert!(!late.headline.contains("nothing better"), "{}", late.headline);
+    assert!(late.headline.contains("does not show why"), "{}", late.headline);
+}

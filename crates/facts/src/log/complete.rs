@@ -457,8 +457,13 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
         Some((write, name)) if write.line > entry.line && name != current => String::new(),
         _ => current,
     };
-    let current =
-        if restarted_for_another(log, entry.line, &current) { String::new() } else { current };
+    let current = if restarted_for_another(log, entry.line, &current)
+        || log.changed_behind(entry.line, &current).is_some()
+    {
+        String::new()
+    } else {
+        current
+    };
     if current.is_empty() && available.is_none() {
         return;
     }

@@ -3,6 +3,7 @@
 //!
 //! The head and the tail of the text are examined line by line; the rest only as bytes.
 
+use super::afterwards::{self, Later};
 use super::cut;
 use super::ends::{self, Ends};
 use super::last_stamp::LastStamp;
@@ -288,6 +289,12 @@ impl Gather {
         let behind = &self.tail[at..];
         let kinds = KINDS.iter().filter(|kind| memchr::memmem::find(behind, kind).is_some());
         kinds.take(KINDS_OF_A_BOOT).count() == KINDS_OF_A_BOOT
+    }
+
+    /// The lines below the last record of the kernel after which another clocksource may be in use, in a text with this
+    /// number of lines.
+    pub(super) fn later(&self, lines: u64) -> Vec<Later> {
+        afterwards::find(&self.tail, lines)
     }
 
     /// Evaluates the lines.

@@ -6,6 +6,7 @@
 //! goes into `parse/`. Not in this module: the *meaning* of a message for the choice of a
 //! clocksource (`clocksmith-kernel`), or the clock at fault (`clocksmith-diagnose`).
 
+mod afterwards;
 mod again;
 mod arch;
 pub(crate) mod banner;
@@ -50,6 +51,7 @@ mod store;
 mod transcript;
 mod wall;
 
+pub use afterwards::{By, Later};
 pub use bounds::VersionBounds;
 pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
@@ -145,6 +147,9 @@ pub struct KernelLog {
     /// which a person may have typed.
     #[serde(skip)]
     pub change_cut: Option<u64>,
+    /// The lines below the last record of the kernel after which another clocksource may be in use.
+    #[serde(skip)]
+    pub later: Vec<Later>,
     /// The reason why the text mixes machines or states that cannot be separated: the end of a sentence.
     #[serde(skip)]
     pub mixed: Option<String>,
@@ -251,6 +256,13 @@ impl KernelLog {
             }
             _ => None,
         })
+    }
+
+    /// The first line below the last record of the kernel, and behind this line, after which a clocksource other than
+    /// `was` may be in use.
+    #[must_use]
+    pub fn changed_behind(&self, line: u64, was: &str) -> Option<&Later> {
+        afterwards::of(&self.later, line, was)
     }
 
     /// The source of an entry for a citation: `dmesg:112`.

@@ -470,6 +470,7 @@ impl Scanner {
     fn finish(mut self) -> Result<KernelLog, LogError> {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
+        self.log.later = self.gather.later(self.log.lines);
         std::mem::take(&mut self.repeated).finish(&mut self.store);
         self.leave_capture();
         self.take_back_former();

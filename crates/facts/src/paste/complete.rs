@@ -103,6 +103,7 @@ fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
     };
     let restarted = crate::log::restarted_for_another(log, line, read);
     restarted
+        || log.changed_behind(line, read).is_some()
         || log.entries.iter().any(|entry| {
             matches!(&entry.event, Event::WroteCurrent(name) if name != read)
                 && entry.line > line

@@ -1,5 +1,6 @@
 //! Outputs of no machine of the writer: what a text calls an example, says of other times, or asks in an examination.
 
+use super::general;
 use super::literal::LITERAL;
 use crate::log::strip_prefix;
 use std::ops::Range;
@@ -268,7 +269,8 @@ pub(super) fn before_change(lines: &[String]) -> Option<Range<usize>> {
 /// The lines of outputs that a lead-in says no machine printed.
 pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
     let of = |at: usize| {
-        let end = is_lead_in(&lines[at]).then(|| shown_below(lines, at)).flatten()?;
+        let leads = is_lead_in(&lines[at]) || general::leads_in(lines, at);
+        let end = leads.then(|| shown_below(lines, at)).flatten()?;
         Some(at..end + 1)
     };
     (0..lines.len()).filter_map(of).collect()

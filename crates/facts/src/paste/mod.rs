@@ -5,12 +5,14 @@
 //! lines that it knows; lines without a reader or a kernel message are counted. Not in this module: the kernel's
 //! messages (`log`), the output of profilers and benchmarks (`symptom`), the meaning of any of them.
 
+mod columns;
 mod complete;
 mod consoles;
 mod cpuid;
 mod discipline;
 mod examples;
 mod files;
+mod general;
 mod gutter;
 mod headings;
 mod hosts;

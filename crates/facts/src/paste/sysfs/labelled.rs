@@ -1,5 +1,6 @@
 //! A clocksource with a label before it: the output of a script or of inxi, and the metric of node_exporter.
 
+use super::rows::row;
 use super::value::{File, told};
 use crate::log::configured;
 use crate::names;
@@ -8,7 +9,15 @@ use crate::paste::{Page, Reader, has};
 /// A name that a script prints: `clocksource: tsc`.
 pub(in crate::paste) const CHOICE: Reader = Reader {
     name: "sysfs",
-    words: &["lock source", "locksource:", "LOCKSOURCE", "clocksource0:"],
+    words: &[
+        "lock source",
+        "locksource:",
+        "LOCKSOURCE",
+        "clocksource0:",
+        "locksource |",
+        "locksource|",
+        "locksource**",
+    ],
     read: labelled,
 };
 
@@ -72,6 +81,9 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     let line = page.line(at).trim();
     if line == "clocksource0:" {
         return tree(page, at);
+    }
+    if line.starts_with('|') {
+        return row(page, at);
     }
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     if let Some((current, rest)) = crate::log::inxi(line) {

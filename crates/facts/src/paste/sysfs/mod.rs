@@ -3,14 +3,16 @@
 
 mod answers;
 mod labelled;
+mod rows;
 mod value;
 mod written;
 
-use super::{Page, Reader, shown};
+use super::{Page, Reader, prompt, shown};
 use crate::{Fact, names};
 use answers::{in_a_sentence, of_a_board, of_host, of_two_commands};
 pub(super) use labelled::CHOICE;
 use labelled::metric;
+use rows::row;
 use value::{File, board, files, kind, told};
 use written::write_at;
 
@@ -42,6 +44,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(rest) = metrics.iter().find_map(|name| line.trim().strip_prefix(name)) {
         return metric(page, at, rest);
     }
+    if line.trim_start().starts_with('|') {
+        return row(page, at);
+    }
     if let Some((name, taken)) = write_at(page, at) {
         // A write that the kernel refuses also succeeds: only a reading shows the clocksource in use, and one before
         // the write is obsolete.
@@ -72,10 +77,11 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         && rest.starts_with(' ')
         && kind(shown(rest)) == Some(*file)
         && shown(rest) != rest.trim()
+        && !is_of_a_guide(line, rest)
     {
         return usize::from(told(page, at, *file, shown(rest)));
     }
-    if let ([file], Some((head, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
+    if let ([.., file], Some((head, rest))) = (wanted.as_slice(), line.rsplit_once("_clocksource"))
         && let Some(taken) = in_a_sentence(page, at, *file, head, rest)
     {
         return taken;
@@ -116,6 +122,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if value != page.line(end).trim() && !value.split_ascii_whitespace().all(names::is_known) {
             break;
         }
+        if is_of_a_guide(page.line(at), page.line(end)) {
+            break;
+        }
         // One name is the clocksource in use, several are the available ones; one name may also be the only available
         // one.
         let slot = left.iter().position(|file| *file == kind).or_else(|| {
@@ -139,6 +148,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         end += 1;
     }
     end - at
+}
+
+/// Whether a command without a prompt has its value in a bare comment: a guide, whose author shows what to expect. A
+/// terminal prints no comments, and who shows an own output copies the prompt, or calls the comment the output.
+fn is_of_a_guide(command: &str, value: &str) -> bool {
+    let value = value.trim();
+    let comment = value.strip_prefix("//").or_else(|| value.strip_prefix('#'));
+    prompt::read(command).is_none() && comment.is_some_and(|text| text.trim() == shown(value))
 }
 
 /// Whether a line with the name of a file and a value is announced as an example, in it or in the line above.
@@ -182,6 +199,27 @@ mod tests {
         for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
             let text = format!("$ cat {path}/current_clocksource\n{comment}\n$ uname -r\n");
             assert_eq!(told(&text).0, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn comment_behind_a_command_of_a_guide_is_no_reading() {
+        let path = "/sys/devices/system/clocksource/clocksource0";
+        for text in [
+            format!("# the clocksource\ncat {path}/current_clocksource\n# tsc\n"),
+            format!("cat {path}/current_clocksource  # tsc\n"),
+            format!("cat {path}/current_clocksource\n// tsc\n"),
+            format!("sudo cat {path}/current_clocksource\n# tsc\n"),
+        ] {
+            assert_eq!(told(&text).0, None, "{text}");
+        }
+        for text in [
+            format!("$ cat {path}/current_clocksource\n# tsc\n"),
+            format!("cat {path}/current_clocksource\n# Output: tsc\n"),
+            format!("cat {path}/current_clocksource\n-> tsc\n"),
+            format!("cat {path}/current_clocksource\ntsc\n"),
+        ] {
+            assert_eq!(told(&text).0.as_deref(), Some("tsc"), "{text}");
         }
     }
 
