@@ -20,6 +20,7 @@ mod diff;
 mod disorder;
 mod encoding;
 mod ends;
+mod escapes;
 pub mod event;
 pub mod extent;
 mod further;
@@ -48,6 +49,7 @@ mod scan;
 mod spans;
 mod store;
 mod transcript;
+mod unstamped;
 mod wall;
 
 pub use bounds::VersionBounds;
