@@ -5,37 +5,80 @@
 
 use super::lines::{line_before, text};
 use super::prefix::{Stripped, strip};
+use super::unstamped;
 
 /// The narrowest prefix of such a record: `[    0.1] `, `kernel: `.
 const NARROWEST: usize = 8;
-/// The limit of lines between the first line of a record and one of its further lines.
-const LINES: usize = 128;
 
-/// Whether the line from `start` on is a further line of a record: it is indented by the width of the prefix of the last
-/// line that is not indented or less, and so are all lines in between. More blanks are the user's. In a text that is
-/// indented as a whole the line before is also indented.
-pub(super) fn is_of_record(window: &[u8], start: usize) -> bool {
-    let mut least = blanks(window.get(start..).unwrap_or_default());
-    if least < NARROWEST {
-        return false;
-    }
-    let mut at = start;
-    for _ in 0..LINES {
-        let Some(line) = line_before(window, at) else { return false };
-        let bytes = &window[line.clone()];
-        at = line.start;
-        // A line break alone leaves a line that is empty, or has the indentation alone.
-        if bytes.trim_ascii().is_empty() {
-            continue;
+/// What is above a place in a text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Above {
+    /// The width of the prefix of the last line that is not indented, if it begins a record.
+    prefix: Option<usize>,
+    /// The least indentation of the lines after it.
+    least: usize,
+}
+
+/// Finds further lines in the windows of a text. Records have any length, so each line above is examined once.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// What is above the first whole line of the window, and the place of that line.
+    before: Above,
+    from: usize,
+    /// The place in the window up to which the lines were examined, and what is above it.
+    at: usize,
+    above: Above,
+}
+
+impl Records {
+    /// Whether the line from `start` on is a further line of a record: it is indented by the width of the prefix of the
+    /// last line that is not indented or less, and so are all lines in between. More blanks are the user's. In a text
+    /// that is indented as a whole the line before is also indented.
+    pub(super) fn has(&mut self, window: &[u8], start: usize) -> bool {
+        let own = blanks(window.get(start..).unwrap_or_default());
+        if own < NARROWEST {
+            return false;
         }
-        let width = blanks(bytes);
-        if width < NARROWEST {
-            let first = text(window, line.start, line.end);
-            return record(&first).is_some_and(|(width, _)| width <= least);
-        }
-        least = least.min(width);
+        self.examine(window, start);
+        self.above.prefix.is_some_and(|width| width <= own.min(self.above.least))
     }
-    false
+
+    /// Removes processed bytes from the beginning of the window.
+    pub(super) fn used(&mut self, window: &[u8], used: usize) {
+        self.examine(window, used);
+        (self.before, self.from, self.at) = (self.above, 0, 0);
+    }
+
+    /// Leaves out the rest of an overlong line at the beginning of the window.
+    pub(super) fn skip(&mut self, rest: usize) {
+        (self.from, self.at) = (rest, rest);
+    }
+
+    /// Examines the lines above a place.
+    fn examine(&mut self, window: &[u8], start: usize) {
+        if start < self.at {
+            (self.above, self.at) = (self.before, self.from);
+        }
+        let (mut at, mut least) = (start, usize::MAX);
+        while let Some(line) = line_before(window, at).filter(|line| line.start >= self.at) {
+            let bytes = &window[line.clone()];
+            at = line.start;
+            // A line break alone leaves a line that is empty, or has the indentation alone.
+            if bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            let width = blanks(bytes);
+            if width < NARROWEST {
+                let first = text(window, line.start, line.end);
+                let prefix = record(&first).map(|(width, _)| width);
+                (self.above, self.at) = (Above { prefix, least }, start);
+                return;
+            }
+            least = least.min(width);
+        }
+        self.above.least = self.above.least.min(least);
+        self.at = start;
+    }
 }
 
 /// Whose record a further line is of.
@@ -45,10 +88,12 @@ pub(crate) enum Of {
     Program,
 }
 
-/// For each line of a text, whether it is a further line of a record, and of whose.
+/// For each line of a text, whether it is a further line of a record, and of whose. A line that a program wrote under the
+/// kernel's name counts as one.
 pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
     let mut begun = None;
-    let mut of_record = |line: &String| {
+    let foreign = unstamped::foreign(lines);
+    let mut of_record = |(line, foreign): (&String, &bool)| {
         if line.trim().is_empty() {
             return None;
         }
@@ -56,9 +101,9 @@ pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
             return Some(of);
         }
         begun = if line.starts_with(' ') { None } else { record(line) };
-        None
+        foreign.then_some(Of::Program)
     };
-    lines.iter().map(&mut of_record).collect()
+    lines.iter().zip(&foreign).map(&mut of_record).collect()
 }
 
 /// The width of the prefix of a record, and whose it is. One of the kernel begins at the margin.
@@ -103,7 +148,40 @@ mod tests {
     use super::*;
 
     fn last_is_of_record(log: &str) -> bool {
-        is_of_record(log.as_bytes(), log.rfind('\n').map_or(0, |at| at + 1))
+        let mut records = Records::default();
+        records.has(log.as_bytes(), log.rfind('\n').map_or(0, |at| at + 1))
+    }
+
+    #[test]
+    fn records_of_any_length_are_followed_across_windows() {
+        let width = " ".repeat(15);
+        for between in [100, 200, 5000] {
+            let breaks = format!("{width}x\n").repeat(between);
+            let log = format!("[ 4000.000001] a\n{breaks}{width}tsc: x");
+            assert!(last_is_of_record(&log), "{between}");
+            // Each second window begins in the record; a line may be read again.
+            let mut records = Records::default();
+            let (mut window, mut seen) = (log.as_str(), 0);
+            while let Some(at) = window.find('\n') {
+                let next = at + 1;
+                assert!(records.has(window.as_bytes(), next), "{seen}");
+                assert_eq!(records.has(window.as_bytes(), 0), seen > 0);
+                seen += 1;
+                records.used(window.as_bytes(), next);
+                window = &window[next..];
+            }
+            assert_eq!(seen, between + 1);
+        }
+        // An overlong line of the record does not end it.
+        let mut records = Records::default();
+        let first = format!("[ 4000.000001] a\n{width}{}", "x".repeat(50));
+        records.used(first.as_bytes(), first.len());
+        let rest = format!("xxx\n{width}tsc: x");
+        records.skip(4);
+        assert!(records.has(rest.as_bytes(), 4) && records.has(rest.as_bytes(), 4));
+        // After the record.
+        let log = format!("[ 4000.000001] a\n{width}b\nroot@x:~# dmesg\n{width}tsc: x");
+        assert!(!last_is_of_record(&log));
     }
 
     #[test]

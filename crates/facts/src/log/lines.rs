@@ -1,6 +1,7 @@
 //! Lines inside a window of bytes: as text without the additions of terminals and mailers, and their
 //! borders.
 
+use super::escapes::{has_escapes, without_escapes};
 use super::{mail, markup, transcript};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -94,56 +95,6 @@ fn without_encoded_blanks(text: &str) -> String {
         rest = &rest[at + 3..];
     }
     out + rest
-}
-
-/// How the escape sign is shown by `cat -v`, by syslog daemons and in strings.
-const SHOWN: [&str; 6] = ["^[", "#033", "\\u001b", "\\x1b", "\\033", "\\e"];
-
-/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are not such sequences:
-/// `[459m`, `[45ms]`, `[5m]`.
-fn colour(text: &str) -> Option<usize> {
-    let text = text.strip_prefix('[')?;
-    let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();
-    let (figures, rest) = text.split_at(figures);
-    let rest = rest.strip_prefix('m')?;
-    let byte = |figure: &str| figure.is_empty() || figure.parse::<u8>().is_ok();
-    let duration = ["]", "s]", "in]"].iter().any(|unit| rest.starts_with(unit));
-    (figures.split(';').all(byte) && !duration).then_some(figures.len() + 2)
-}
-
-/// Whether there are terminal sequences, or the rest of one that sets a colour.
-fn has_escapes(text: &str) -> bool {
-    text.contains('\u{1b}')
-        || memchr::memchr_iter(b'[', text.as_bytes()).any(|at| colour(&text[at..]).is_some())
-}
-
-/// Removes sequences of terminals (`ESC [ ... letter`, `ESC ] ... BEL`); those that set a colour even if the escape
-/// character was lost or is shown.
-fn without_escapes(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if let Some(length) = colour(rest).filter(|length| *length > 2) {
-            let shown =
-                SHOWN.iter().find(|sign| out.ends_with(**sign)).map_or(0, |sign| sign.len());
-            out.truncate(out.len() - shown);
-            rest = &rest[length..];
-            continue;
-        }
-        rest = &rest[c.len_utf8()..];
-        if c != '\u{1b}' {
-            out.push(c);
-            continue;
-        }
-        let end = match rest.chars().next() {
-            Some('[') => rest.find(|c: char| c.is_ascii_alphabetic()).map(|at| at + 1),
-            Some(']') => rest.find('\u{7}').map(|at| at + 1),
-            Some(other) => Some(other.len_utf8()),
-            None => None,
-        };
-        rest = &rest[end.unwrap_or(rest.len())..];
-    }
-    out
 }
 
 /// Header lines of a report (`# key: value`) are not kernel messages; `# cat ...` is a root prompt, and
@@ -290,24 +241,5 @@ mod tests {
         assert_eq!(read("Command line: clocksource=3Dtsc=0A="), "Command line: clocksource=tsc");
         assert_eq!(read("> [=A0=A0 0.1] a=C2=A0b: mask=A0"), "> [   0.1] a b: mask=A0");
         assert_eq!(read("[    0=2E044091] x=2E000000 1=2E5"), "[    0.044091] x=2E000000 1=2E5");
-    }
-
-    #[test]
-    fn colours_are_taken_out_with_and_without_their_escape() {
-        let plain = "[    9.100000] tsc: x";
-        for (before, after) in [
-            ("\u{1b}[32m", "\u{1b}[0m"),
-            ("\u{1b}[1;33m", "\u{1b}[m"),
-            ("[32m", "[0m"),
-            ("^[[32m", "^[[0m"),
-            ("#033[32m", "#033[0m"),
-            ("\\x1b[32m", "\\x1b[0m"),
-            ("\u{1b}]0;title\u{7}", ""),
-        ] {
-            assert_eq!(read(&format!("{before}[    9.100000]{after} tsc: x")), plain, "{before:?}");
-        }
-        for plain in ["a[0] b[12] [m", "up [459m 3s", "took [45ms]", "for [5m] and [12min]"] {
-            assert_eq!(read(plain), plain);
-        }
     }
 }

@@ -21,6 +21,7 @@ mod diff;
 mod disorder;
 mod encoding;
 mod ends;
+mod escapes;
 pub mod event;
 pub mod extent;
 mod further;
@@ -49,6 +50,7 @@ mod scan;
 mod spans;
 mod store;
 mod transcript;
+mod unstamped;
 mod wall;
 
 pub use afterwards::{By, Later};

@@ -29,7 +29,7 @@ use super::prefix::{Stripped, strip};
 use super::repeated::Repeated;
 use super::spans;
 use super::store::{self, Store};
-use super::{KernelLog, LogError, cut, further, journal, order, transcript};
+use super::{KernelLog, LogError, cut, further, journal, order, transcript, unstamped};
 use boots::Boot;
 use input::Input;
 use machine::Machine;
@@ -57,6 +57,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
         if end_of_file {
             return scanner.finish();
         }
+        scanner.further.used(input.window(), used);
         input.used(used);
         end_of_file = input.read_on(&mut scanner.log)?;
     }
@@ -130,6 +131,10 @@ struct Scanner {
     stamp_back: Option<u64>,
     /// The lines of other kernels.
     forwarded: forwarded::Forwarded,
+    /// The further lines of records.
+    further: further::Records,
+    /// Whether the lines of this window under the kernel's name have time stamps, so that one without is a program's.
+    stamps: bool,
 }
 
 impl Scanner {
@@ -167,6 +172,8 @@ impl Scanner {
             went_back: None,
             stamp_back: None,
             forwarded: forwarded::Forwarded::default(),
+            further: further::Records::default(),
+            stamps: false,
         }
     }
 
@@ -177,10 +184,12 @@ impl Scanner {
             match memchr::memchr(b'\n', window) {
                 Some(newline) => {
                     at = newline + 1;
+                    self.further.skip(at);
                     self.line += 1;
                     self.skipping = false;
                 }
                 None => {
+                    self.further.skip(window.len());
                     self.line += u64::from(end_of_file);
                     return window.len();
                 }
@@ -197,6 +206,7 @@ impl Scanner {
                 }
             }
         };
+        self.stamps = unstamped::are_foreign_in(&window[..complete]);
         self.sample(&window[at..complete]);
         self.gather.lines(&window[at..complete]);
         at = self.pass_older(finder, window, at..complete);
@@ -275,7 +285,7 @@ impl Scanner {
         }
         let prompt = transcript::is_prompt(raw);
         let json = journal::message(raw);
-        if further::is_of_record(window, start) {
+        if self.further.has(window, start) {
             return end;
         }
         let mut line = match &json {
@@ -287,6 +297,9 @@ impl Scanner {
         // If headers name the kernel, a line with a date and without such a header is of a program.
         self.named |= line.named && line.kernel == Some(true);
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
+            return end;
+        }
+        if self.stamps && json.is_none() && line.is_under_its_name_alone() {
             return end;
         }
         // Beside the kernel's own lines, those that a program forwards are of another kernel, or invented.

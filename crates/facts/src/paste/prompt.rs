@@ -58,15 +58,46 @@ const COMMANDS: [&str; 47] = [
     "gcc",
 ];
 
-/// The prompt that a line is: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`, `web:~ # cat x`,
-/// `user@web ~ % cat x`, `~]# cat x`.
+/// The prompt that a line is; for a command that runs on another machine (`ssh db2 cat x`), as of that machine.
 pub(super) fn read(line: &str) -> Option<Prompt<'_>> {
+    let found = own(line)?;
+    Some(remote(found.command).unwrap_or(found))
+}
+
+/// Options of ssh that have a value.
+const WITH_VALUES: &str = "BbcDEeFIiJLlmOoPpQRSWw";
+
+/// The machine and the command of `ssh [OPTIONS] [USER@]HOST COMMAND`. Without a command it is a login, after which the
+/// other machine prints its own prompt.
+fn remote(command: &str) -> Option<Prompt<'_>> {
+    let mut rest = command.strip_prefix("sudo ").unwrap_or(command).strip_prefix("ssh ")?;
+    loop {
+        let (word, after) = rest.trim_start().split_once(' ')?;
+        rest = after;
+        let Some(option) = word.strip_prefix('-') else {
+            let host = word.rsplit_once('@').map_or(word, |(_, host)| host);
+            let command = rest.trim().trim_matches(['\'', '"']);
+            return (is_name(host) && !command.is_empty())
+                .then_some(Prompt { host: Some(host), command });
+        };
+        // `-p 22`, but not `-p22`.
+        if option.ends_with(|c: char| WITH_VALUES.contains(c)) {
+            rest = rest.trim_start().split_once(' ')?.1;
+        }
+    }
+}
+
+/// The prompt of the machine that prints it: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`,
+/// `web:~ # cat x`, `user@web ~ % cat x`, `~]# cat x`.
+fn own(line: &str) -> Option<Prompt<'_>> {
     let line = line.trim();
     if line.len() > 2000 {
         return None;
     }
     if let Some(rest) = line.strip_prefix(['$', '#', '%']) {
-        return is_command(rest).then(|| Prompt { host: None, command: rest.trim() });
+        // `# ssh ...` may be a comment.
+        let is_command = is_command(rest) || line.starts_with("$ ssh ");
+        return is_command.then(|| Prompt { host: None, command: rest.trim() });
     }
     let at = line.bytes().take(100).position(|b| matches!(b, b'$' | b'#' | b'%'))?;
     let (head, rest) = (line[..at].trim_end(), &line[at + 1..]);
@@ -175,6 +206,12 @@ mod tests {
             ("host$ date -u", Some("host"), "date -u"),
             ("sh-4.2# cat /x", None, "cat /x"),
             ("root# cat /x", None, "cat /x"),
+            ("root@db1:~# ssh db2 cat /x", Some("db2"), "cat /x"),
+            ("root@db1:~# sudo ssh -tp 22 -o A=b me@db2 'cat /x'", Some("db2"), "cat /x"),
+            ("$ ssh -p22 db2 uname -a", Some("db2"), "uname -a"),
+            ("root@db1:~# ssh db2", Some("db1"), "ssh db2"),
+            ("root@db1:~# ssh -p 22 db2", Some("db1"), "ssh -p 22 db2"),
+            ("root@db1:~# ssh $h cat /x", Some("db1"), "ssh $h cat /x"),
         ] {
             assert_eq!(read(line), Some(Prompt { host, command }), "{line}");
         }

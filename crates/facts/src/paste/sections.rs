@@ -315,6 +315,16 @@ mod tests {
     }
 
     #[test]
+    fn output_of_a_command_on_another_machine_is_of_that_machine() {
+        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let text = format!("root@db1:~# cat {file}\ntsc\nroot@db1:~# ssh db2 cat {file}\nhpet\n");
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let found = sections(&lines);
+        let hosts: Vec<Option<&str>> = found.iter().map(|one| one.host.as_deref()).collect();
+        assert_eq!(hosts, [Some("db1"), Some("db2")]);
+    }
+
+    #[test]
     fn trace_in_front_of_a_heading_of_another_place_is_a_section_of_its_own() {
         let trace = "$ strace ./a\ngettimeofday({tv_sec=1, tv_usec=2}, NULL) = 0\n";
         let reading =

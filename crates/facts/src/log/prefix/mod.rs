@@ -43,6 +43,11 @@ impl<'a> Stripped<'a> {
         Self { message, at, kernel: Some(true), ..Self::default() }
     }
 
+    /// Whether only the kernel's name in a header, and no time stamp, shows that the line is of the kernel.
+    pub(crate) fn is_under_its_name_alone(&self) -> bool {
+        self.named && self.dated && self.kernel == Some(true) && self.at.is_none()
+    }
+
     /// Whether the line has no prefix, and begins as only kernel messages do.
     pub(crate) fn is_message(&self) -> bool {
         self.kernel.is_none() && begins_like_kernel(self.message)
