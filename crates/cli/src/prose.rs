@@ -1,6 +1,6 @@
 //! Texts in prose: the pages that concern them, and the refusal of a text in which nothing is evidence.
 
-use clocksmith_diagnose::explain::{self, Known};
+use clocksmith_diagnose::explain::{self, Known, Term};
 use clocksmith_facts::wall::Apart;
 use std::fmt;
 
@@ -16,6 +16,11 @@ const OTHERS: [(&str, &str); 5] = [
 /// Pages of products on which reads of the clock are known to be slow.
 const PRODUCTS: [&str; 3] = ["EC2 instance families", "xen", "seccomp"];
 
+/// Pages of a whole field.
+const FIELDS: [&str; 2] = [explain::WALL_CLOCK, "clocksource"];
+/// Maximum number of pages that are named.
+const MOST: usize = 4;
+
 /// The subjects of a text that have pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subjects {
@@ -25,6 +30,10 @@ pub(crate) struct Subjects {
     pub(crate) reads: Vec<&'static str>,
     /// Those about products on which reads of the clock are known to be slow.
     pub(crate) products: Vec<&'static str>,
+    /// The words of `explain` in it.
+    terms: Vec<Term>,
+    /// Why nothing in the text is a report of a fault.
+    pub(crate) no_claim: Option<&'static str>,
     /// The rate at which a clock goes wrong by the text's figures, as a sentence.
     pub(crate) rate: Option<String>,
     /// Another system that the text is of.
@@ -44,7 +53,8 @@ impl Subjects {
         if other.is_some() && wall == [explain::WALL_CLOCK] {
             wall.clear();
         }
-        Self { wall, reads, products, rate, other }
+        let terms = if other.is_some() { Vec::new() } else { explain::of_terms(&text) };
+        Self { wall, reads, products, terms, no_claim: explain::no_claim(&text), rate, other }
     }
 
     /// The same, with the page of the program whose guest has another time.
@@ -65,6 +75,58 @@ impl Subjects {
     pub(crate) fn first(&self) -> &[&'static str] {
         if self.wall.is_empty() { &self.reads } else { &self.wall }
     }
+
+    /// The same in a text without evidence, with the words of `explain` that the text names: first those that it is about, and all
+    /// where nothing but the field is known.
+    fn pages(&self) -> Vec<&'static str> {
+        let known = self.first();
+        let is_field = self.is_field();
+        // A rate by the text's own figures says most.
+        let lead = usize::from(known.first() == Some(&explain::RATE));
+        let mut pages = known.to_vec();
+        let of = |is_subject: bool| {
+            let of_kind = self.terms.iter().filter(move |term| term.is_subject == is_subject);
+            let meant = of_kind.filter(|term| !term.is_product || !known.is_empty());
+            meant.map(|term| term.page).filter(|page| !known.contains(page))
+        };
+        let first = if is_field { lead } else { pages.len() };
+        let others = of(false).filter(|_| is_field);
+        for (at, page) in of(true).chain(others).enumerate() {
+            pages.insert(first + at, page);
+        }
+        pages.truncate(MOST);
+        pages
+    }
+
+    /// Whether the curated lists know no more of the text than its field.
+    fn is_field(&self) -> bool {
+        self.first().iter().all(|page| FIELDS.contains(page))
+    }
+
+    /// Whether the text names pages other than those of products.
+    fn has_terms(&self) -> bool {
+        self.terms.iter().any(|term| !term.is_product)
+    }
+
+    /// The pages about wall clocks that say more than the one of the field; without any, those of what the text is about.
+    pub(crate) fn special(&self) -> Vec<&'static str> {
+        let of_wall = self.wall.iter().copied().filter(|page| *page != explain::WALL_CLOCK);
+        let of_wall: Vec<&'static str> = of_wall.collect();
+        if of_wall.is_empty() && !self.wall.is_empty() {
+            return self
+                .terms
+                .iter()
+                .filter(|term| term.is_subject)
+                .map(|term| term.page)
+                .collect();
+        }
+        of_wall
+    }
+
+    /// Whether the text says that a clock shows a wrong time.
+    pub(crate) fn is_wrong(&self) -> bool {
+        !self.wall.is_empty() && (!self.is_field() || !self.has_terms() || self.rate.is_some())
+    }
 }
 
 /// A text with nothing that can be read as evidence.
@@ -79,25 +141,42 @@ impl Unread {
     pub(crate) fn of(shown: &str, is_empty: bool, subjects: &Subjects) -> Self {
         let head = format!("{shown} has no line that looks like a Linux kernel message");
         let pages = |words: &[&str]| {
-            let page = |word: &&str| format!("`clocksmith explain '{word}'`");
+            let page = |word: &&str| match word.contains('\'') {
+                true => format!("`clocksmith explain \"{word}\"`"),
+                false => format!("`clocksmith explain '{word}'`"),
+            };
             words.iter().map(page).collect::<Vec<_>>().join(", ")
         };
-        let message = if !subjects.wall.is_empty() {
+        let named = subjects.pages();
+        let message = if let Some(what) = subjects.no_claim.filter(|_| !named.is_empty()) {
+            format!(
+                "{head}, and nothing else that clocksmith can read. It looks like {what}: clocksmith takes nothing in it for a fault of \
+                 a machine. It mentions words about clocks: {} says what is known about them",
+                pages(&named)
+            )
+        } else if subjects.is_wrong() {
             let rate = subjects.rate.as_ref().map_or_else(String::new, |rate| format!(" {rate}."));
             format!(
                 "{head}, and nothing else that clocksmith can read. It seems to be about a clock \
                  that shows the wrong time: {} says what is known about that.{rate} To settle it, run \
                  `clocksmith why` on that machine, or give, here, the output of `timedatectl` and \
                  `chronyc tracking` from there",
-                pages(&subjects.wall)
+                pages(&named)
             )
-        } else if !subjects.reads.is_empty() {
+        } else if subjects.wall.is_empty() && !subjects.reads.is_empty() {
             format!(
                 "{head}, and nothing else that clocksmith can read. It mentions words about reading \
                  the clock: {} says what is known about them. To settle it, run `clocksmith why` on \
                  that machine, or give, here, that machine's output of `dmesg`, `cat /proc/cmdline` \
                  and `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
-                pages(&subjects.reads)
+                pages(&named)
+            )
+        } else if !named.is_empty() {
+            format!(
+                "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} says what is known about \
+                 them. To settle it, run `clocksmith why` on that machine, or give, here, that machine's output of `dmesg`, \
+                 `timedatectl` and `chronyc tracking`",
+                pages(&named)
             )
         } else {
             let empty = if is_empty { " (it is empty)" } else { "" };
@@ -113,7 +192,11 @@ impl Unread {
                  `journalctl -k -b`"
             )
         };
-        Self { message, known: explain::known(subjects.first()) }
+        let known = match subjects.no_claim {
+            Some(_) => Vec::new(),
+            None => explain::known(&named),
+        };
+        Self { message, known }
     }
 
     /// What the pages say of the subject of the text, if an error is of this kind.

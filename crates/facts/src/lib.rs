@@ -40,6 +40,7 @@ pub mod symptom;
 pub mod tick;
 pub mod tree;
 pub mod trusted;
+pub mod units;
 pub mod utc;
 pub mod vdso;
 pub mod verified;

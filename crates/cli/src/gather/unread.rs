@@ -2,7 +2,7 @@
 
 use anyhow::{Error, anyhow};
 use clocksmith_facts::{shell, visible};
-use clocksmith_vm::Kind;
+use clocksmith_vm::{Document, Kind, lint};
 
 /// Returns the error for a document that this program wrote. It quotes evidence, but lacks most of what it was made from.
 pub(super) fn own_report(shown: &str, bytes: &[u8]) -> Option<Error> {
@@ -27,11 +27,23 @@ pub(super) fn own_report(shown: &str, bytes: &[u8]) -> Option<Error> {
 /// name.
 pub(super) fn configuration(shown: &str, text: &str) -> Option<Error> {
     let kind = Kind::detect("", text).filter(|kind| *kind != Kind::Persistence)?;
+    // A post shows an element or a command in passing; of a file that was cut most lines still are of its language.
+    let document = Document::of_kind(shown, text.as_bytes(), kind).ok()?;
+    if lint(&document).is_err() && !is_markup(text) {
+        return None;
+    }
     Some(anyhow!(
         "{shown} is not a log but a configuration ({}): `clocksmith vm lint {}` shows what it does to the guest's clock",
         kind.name(),
         shell::quote(shown)
     ))
+}
+
+/// Whether most lines of a text begin as an element does.
+fn is_markup(text: &str) -> bool {
+    let full = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (elements, others): (Vec<&str>, Vec<&str>) = full.partition(|line| line.starts_with('<'));
+    elements.len() > others.len()
 }
 
 /// Words of a line from which on it is a sentence.
@@ -97,5 +109,9 @@ mod tests {
         let error = configuration("start vm.sh", script).unwrap().to_string();
         assert!(error.contains("(qemu): `clocksmith vm lint 'start vm.sh'`"), "{error}");
         assert!(configuration("a", "").is_none());
+        let cut = "<domain type='kvm'>\n<name>a</name>\n<clock offset='utc'>\n<timer name='hpet' present='no'/>\n";
+        assert!(configuration("a", cut).is_some());
+        let post = "# Clock wrong\nWindows here, CST\nours: <clock offset='localtime'>\ntheirs: <clock offset='utc'>\nWhy?\n";
+        assert!(configuration("a", post).is_none());
     }
 }

@@ -144,19 +144,35 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     Ok(seen)
 }
 
+/// What is said of a post about a wrong clock in front of what the kernel's lines in it show.
+const QUOTES: &str = "This text is about a clock that shows the wrong time, for which what is known is below; the \
+                      kernel's lines in it show no fault.";
 /// Lines of the kernel up to which a text is not a log, and quotes one.
 const QUOTED: u64 = 4;
 
-/// Adds what the pages say of the subject of a text in prose, if the text does not show the clocksource.
+/// Of the lines of a post at most one in this many is the kernel's.
+const POST: u64 = 3;
+
+/// Adds what the pages say of the subject of a text in prose, if the text does not show the clocksource, or quotes it in passing.
 fn add_pages(report: &mut Report, about: &Subjects) {
+    if about.no_claim.is_some() {
+        return;
+    }
     let lines_of_kernel = report.read.as_ref().map_or(0, |read| read.kernel_lines);
-    let is_fine = report.verdict == Verdict::Ok && lines_of_kernel <= QUOTED;
-    let special: Vec<&'static str> =
-        about.wall.iter().copied().filter(|page| *page != explain::WALL_CLOCK).collect();
+    let is_post =
+        report.read.as_ref().is_some_and(|read| read.unread >= POST * lines_of_kernel.max(1));
+    let is_open = report.verdict == Verdict::Unknown && is_post && !is_explained(report);
+    let is_fine = lines_of_kernel <= QUOTED && (report.verdict == Verdict::Ok || is_open);
+    let special = about.special();
     let words: &[&'static str] = match &report.wall_clock {
         // A post about a wrong time does not ask about a clocksource without a fault.
         _ if report.clocksource.current.is_some() && !is_fine => return,
-        None if report.clocksource.current.is_some() => &special,
+        None if report.clocksource.current.is_some() => {
+            if is_post && about.is_wrong() && !special.is_empty() {
+                report.headline = format!("{QUOTES} {}", report.headline);
+            }
+            &special
+        }
         Some(_) => about.wall.as_slice(),
         // Symptoms have their own texts, and the product they are seen on has a page.
         None if !report.symptoms.is_empty() => &about.products,

@@ -319,3 +319,61 @@ fn traces_on_a_product_with_slow_reads_get_its_page() {
     let (_, said) = said_of(trace);
     assert!(said.contains("more: clocksmith explain 'EC2 instance families'"), "{said}");
 }
+
+#[test]
+fn words_of_explain_lead_to_their_pages() {
+    for (text, page) in [
+        (
+            "With EXPLAIN ANALYZE this query takes a minute, without it a second.\n",
+            "pg_test_timing",
+        ),
+        ("The gauge node_timex_sync_status is 0 on every node of ours.\n", "node_exporter"),
+        ("A call of std::time::Instant::now takes 900 ns on these hosts.\n", "Instant::now"),
+        ("My box drifts by 10 seconds per hour, says ntp.\n", "clock runs too fast or too slow"),
+    ] {
+        let (code, said) = said_of(text);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("more: clocksmith explain '{page}'")), "{said}");
+    }
+}
+
+#[test]
+fn texts_that_report_no_fault_are_named_as_such() {
+    for (text, what) in [
+        (
+            "# Changelog\n\n## 2.1.0\n\n### Fixed\n- the guest's clock was behind after a resume\n- time sync with chrony\n",
+            "a list of releases",
+        ),
+        (
+            "The wall clock of each host is within 20 us of NTP. So it is not the clock; the token was a wrong one.\n",
+            "says that the clock is not",
+        ),
+    ] {
+        let (code, said) = said_of(text);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(what) && !said.contains("What is known about such"), "{said}");
+    }
+}
+
+#[test]
+fn a_line_of_the_kernel_in_a_post_does_not_replace_the_pages_of_the_post() {
+    let (_, said) = said_of(
+        "# Guests are days behind after a restore\n\nWe restore our Firecracker guests from a snapshot that is some days old.\n\
+         The guest's clock is behind by those days then, and TLS fails with every server that got its certificate since.\n\
+         In the log of the guest there is this:\n\n    clocksource: Switched to clocksource tsc\n\nso it does not look at the host's \
+         clock any more.\nHow do others set it?\n",
+    );
+    let said = unwrapped(&said);
+    assert!(said.contains("about a clock that shows the wrong time"), "{said}");
+    assert!(said.contains("more: clocksmith explain 'Firecracker'"), "{said}");
+}
+
+#[test]
+fn an_element_in_a_sentence_is_no_configuration() {
+    let (_, said) = said_of(
+        "# Windows guests have a wrong clock\n\nThe time zone of the host is CST. Others have:\nlinux vm: <clock offset='utc'>\nwindows vm: \
+         <clock offset='localtime'>\n",
+    );
+    assert!(!said.contains("not a log but a configuration"), "{said}");
+    assert!(said.contains("explain 'libvirt timers'"), "{said}");
+}

@@ -152,6 +152,34 @@ fn is_faulty(words: &[&str], at: usize) -> bool {
     })
 }
 
+/// Whether a text says that something shows a time which is a few hours off: `2 hours behind`, `5 hours and 30 minutes off`; of guests also
+/// `minutes late`.
+pub(super) fn is_off(flat: &str, of_guests: bool) -> bool {
+    const UNITS: [&str; 6] = ["minutes", "hours", "hour", "days", "min", "hrs"];
+    const OFF: [&str; 4] = ["off", "behind", "ahead", "wrong"];
+    const LATE: [&str; 2] = ["late", "slow"];
+    let words: Vec<&str> = flat
+        .split(' ')
+        .map(|word| word.trim_matches(['.', ',', '!', '?', ')', '(', '"']))
+        .collect();
+    words.windows(2).enumerate().any(|(at, pair)| {
+        let counted = at > 0
+            && (words[at - 1].bytes().any(|b| b.is_ascii_digit()) || SOME.contains(&words[at - 1]));
+        // `two minutes behind schedule`
+        let of_plan = words
+            .get(at + 2)
+            .is_some_and(|next| ["schedule", "work", "the", "me", "us"].contains(next));
+        counted
+            && !of_plan
+            && UNITS.contains(&pair[0])
+            && (OFF.contains(&pair[1]) || of_guests && LATE.contains(&pair[1]))
+    })
+}
+
+/// Words for a small number.
+const SOME: [&str; 12] =
+    ["some", "several", "few", "a", "an", "one", "two", "three", "four", "five", "six", "many"];
+
 #[cfg(test)]
 mod tests {
     use super::tells;

@@ -14,6 +14,7 @@ mod incidents;
 mod knowledge;
 mod known;
 mod messages;
+mod no_claim;
 mod parameters;
 mod policies;
 mod read_words;
@@ -21,6 +22,7 @@ mod refused;
 mod short_sleep;
 mod spelling;
 mod stated_rate;
+mod terms;
 mod text;
 mod unit;
 mod wall_pages;
@@ -28,6 +30,7 @@ mod wall_words;
 
 pub use entry::{Explanation, Kind};
 pub use known::Known;
+pub use terms::Term;
 pub use wall_pages::{OF_STARTS, RATE};
 pub use wall_words::GENERAL as WALL_CLOCK;
 
@@ -63,6 +66,19 @@ pub fn stated_rate(text: &str) -> Option<String> {
 #[must_use]
 pub fn of_reads(text: &str) -> Vec<&'static str> {
     read_words::of_reads(text)
+}
+
+/// The words with pages that a text in prose names, those that say most of it first, at most three.
+#[must_use]
+pub fn of_terms(text: &str) -> Vec<Term> {
+    terms::of_text(text)
+}
+
+/// Why nothing in a text is a report of a fault, although it has words about clocks: it is a list of releases, a test, an
+/// exercise, or it says that no clock is at fault. Words for `It is ...`.
+#[must_use]
+pub fn no_claim(text: &str) -> Option<&'static str> {
+    no_claim::of_text(text)
 }
 
 /// The core of the pages of these words, at most three.

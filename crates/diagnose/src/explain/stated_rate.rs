@@ -1,34 +1,11 @@
 //! The rate at which a clock goes wrong, as a text in prose states it: `20 ms ahead every 30 seconds`, `1.5s/day`.
 
-/// Seconds of the units, by the beginnings of their names.
-const UNITS: [(&str, f64); 24] = [
-    ("ms", 1e-3),
-    ("msec", 1e-3),
-    ("msecs", 1e-3),
-    ("millisecond", 1e-3),
-    ("milliseconds", 1e-3),
-    ("s", 1.0),
-    ("sec", 1.0),
-    ("secs", 1.0),
-    ("second", 1.0),
-    ("seconds", 1.0),
-    ("m", 60.0),
-    ("min", 60.0),
-    ("mins", 60.0),
-    ("minute", 60.0),
-    ("minutes", 60.0),
-    ("h", 3600.0),
-    ("hr", 3600.0),
-    ("hrs", 3600.0),
-    ("hour", 3600.0),
-    ("hours", 3600.0),
-    ("d", 86_400.0),
-    ("day", 86_400.0),
-    ("days", 86_400.0),
-    ("week", 604_800.0),
-];
+use clocksmith_facts::units;
+
 /// Words between an amount and its time, at most.
 const BETWEEN: usize = 4;
+/// Bytes of a line from which on its paragraph is prose that was wrapped.
+const WRAPPED: usize = 50;
 /// Words before the time in which a clock goes wrong by the amount.
 const PER: [&str; 9] = ["per", "every", "each", "a", "an", "/", "in", "over", "within"];
 /// Of these, those that need a word about a difference before them: `in` also says when.
@@ -47,9 +24,67 @@ const NTP_PPM: f64 = 500.0;
 /// From here on the counter does not run at the rate that the kernel takes it for, or stops at times.
 const GROSS_PPM: f64 = 10_000.0;
 
+/// Abbreviations whose full stop ends no sentence.
+const ABBREVIATED: [&str; 7] =
+    ["i.e. ", "e.g. ", " approx. ", " ca. ", " max. ", " sec. ", " min. "];
+/// Small numbers in words.
+const NUMBERS: [(&str, f64); 14] = [
+    ("a", 1.0),
+    ("an", 1.0),
+    ("half", 0.5),
+    ("one", 1.0),
+    ("two", 2.0),
+    ("three", 3.0),
+    ("four", 4.0),
+    ("five", 5.0),
+    ("six", 6.0),
+    ("seven", 7.0),
+    ("eight", 8.0),
+    ("ten", 10.0),
+    ("twenty", 20.0),
+    ("thirty", 30.0),
+];
+/// Beginnings of verbs that nothing but a clock has beside an amount of time.
+const VERBS: [&str; 6] = ["drift", "gain", "lose", "losing", "loosing", "lost"];
+/// Beginnings of words about an offset that becomes smaller.
+const CORRECTED: [&str; 6] = ["shrink", "decreas", "slew", "catch", "crawl", "converg"];
+/// Beginnings of words for what keeps a clock; nothing else that gains or loses time has them near.
+const KEEPERS: [&str; 5] = ["ntp", "chrony", "crystal", "oscillator", "quartz"];
+/// What is said of a clock that does not run at its rate, and parts per million.
+const SPEEDS: [(&str, f64); 8] = [
+    ("twice as fast", 1e6),
+    ("two times as fast", 1e6),
+    ("double speed", 1e6),
+    ("double the speed", 1e6),
+    ("half speed", 5e5),
+    ("half the speed", 5e5),
+    ("half as fast", 5e5),
+    ("twice as slow", 5e5),
+];
+
 /// The rate that a text in small letters states first, in parts per million, and its figures.
 pub(super) fn of_small(small: &str) -> Option<(f64, String)> {
-    small.split(['\n', '?', '!', ';']).flat_map(|line| line.split(". ")).find_map(sentence)
+    let mut text = small.to_owned();
+    for short in ABBREVIATED {
+        text = text.replace(short, &short.replace('.', " "));
+    }
+    let is_of_clock =
+        |word: &str| NOUNS.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let is_keeper = |word: &str| KEEPERS.iter().any(|keeper| word.starts_with(keeper));
+    let names = text.split_whitespace().any(|word| is_of_clock(word) || is_keeper(word));
+    // A mail breaks its lines within a sentence.
+    let blocks: Vec<String> = text
+        .split("\n\n")
+        .map(|block| match block.lines().any(|line| line.len() > WRAPPED) {
+            true => block.split_whitespace().collect::<Vec<_>>().join(" "),
+            false => block.to_owned(),
+        })
+        .collect();
+    blocks
+        .iter()
+        .flat_map(|block| block.split(['\n', '?', '!', ';']))
+        .flat_map(|line| line.split(". "))
+        .find_map(|text| sentence(text, names))
 }
 
 /// The rate as a sentence, and what follows from it.
@@ -80,14 +115,25 @@ pub(super) fn said(small: &str) -> Option<String> {
     ))
 }
 
-fn sentence(text: &str) -> Option<(f64, String)> {
-    let spaced = text.replace('/', " / ").replace(['~', '(', ')', ',', '"', '`', '*'], " ");
-    let words: Vec<&str> = spaced.split_whitespace().map(|word| word.trim_matches('.')).collect();
+/// `names`: a noun of a clock is somewhere in the text.
+fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
+    let words = words(text);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let begins = |word: &&str| WRONG.iter().any(|wrong| word.starts_with(wrong));
-    if !words.iter().any(begins) || !words.iter().any(|word| NOUNS.contains(word)) {
+    let has_noun = words.iter().any(|word| NOUNS.contains(word));
+    let has_verb = words.iter().any(|word| VERBS.iter().any(|verb| word.starts_with(verb)));
+    // An offset that a daemon corrects also decreases at a rate.
+    let is_corrected = words.iter().any(|word| CORRECTED.iter().any(|verb| word.starts_with(verb)));
+    if is_corrected || !(has_noun || has_verb && names) {
         return None;
     }
-    (0..words.len()).find_map(|at| {
+    if let Some(found) = relative(text, &words) {
+        return Some(found);
+    }
+    if !words.iter().any(begins) {
+        return None;
+    }
+    let found = (0..words.len()).find_map(|at| {
         let (amount, amount_s, after) = duration(&words, at)?;
         let per =
             (after..words.len().min(after + BETWEEN + 1)).find(|at| PER.contains(&words[*at]))?;
@@ -95,32 +141,134 @@ fn sentence(text: &str) -> Option<(f64, String)> {
         if WEAK.contains(&words[per]) && !between.iter().any(begins) {
             return None;
         }
+        // `a second time every day`
+        if NUMBERS.iter().any(|(name, _)| *name == words[at]) && between.len() > 1 {
+            return None;
+        }
         let (time, time_s) = match duration(&words, per + 1) {
             Some((time, time_s, _)) => (time, time_s),
             None => {
                 let unit = words.get(per + 1)?;
-                (format!("1 {unit}"), unit_s(unit)?)
+                (format!("1 {unit}"), units::seconds(unit)?)
             }
         };
-        let ppm = amount_s / time_s * 1e6;
-        (1.0..900_000.0).contains(&ppm).then(|| (ppm, format!("{amount} in {time}")))
+        rate((amount, amount_s), (time, time_s))
+    });
+    found.or_else(|| turned(&words))
+}
+
+/// The words of a sentence, without punctuation; ranges are two figures, thousands have no comma.
+fn words(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let is_digit =
+        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
+    let mut spaced = String::with_capacity(text.len());
+    for (at, c) in chars.iter().enumerate() {
+        let inside = is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+        match c {
+            ',' if inside => {}
+            '-' | '\u{2013}' if inside => spaced.push(' '),
+            '/' => spaced.push_str(" / "),
+            '~' | '(' | ')' | ',' | '"' | '`' | '*' | ':' | '+' | '\u{2248}' => spaced.push(' '),
+            '-' if !is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)) => spaced.push(' '),
+            c => spaced.push(*c),
+        }
+    }
+    spaced.split_whitespace().map(|word| word.trim_matches('.').to_owned()).collect()
+}
+
+/// A rate of an amount and the time in which it arises.
+fn rate(amount: (String, f64), time: (String, f64)) -> Option<(f64, String)> {
+    let ppm = amount.1 / time.1 * 1e6;
+    (1.0..900_000.0).contains(&ppm).then(|| (ppm, format!("{} in {}", amount.0, time.0)))
+}
+
+/// The time before the amount: `every 10 minutes it loses 3 seconds`, `in 24 hours it gained 5 minutes`.
+fn turned(words: &[&str]) -> Option<(f64, String)> {
+    const BEFORE: [&str; 6] = ["every", "each", "per", "in", "over", "within"];
+    (0..words.len()).filter(|at| BEFORE.contains(&words[*at])).find_map(|at| {
+        let (time, time_s, after) = match duration(words, at + 1) {
+            Some(found) => found,
+            None if !WEAK.contains(&words[at]) => {
+                let unit = *words.get(at + 1)?;
+                (format!("1 {unit}"), units::seconds(unit)?, at + 2)
+            }
+            None => return None,
+        };
+        let is_verb = |at: &usize| VERBS.iter().any(|verb| words[*at].starts_with(verb));
+        let verb = (after..words.len().min(after + BETWEEN + 3)).find(is_verb)?;
+        let mut amounts = verb + 1..words.len().min(verb + BETWEEN);
+        let (amount, amount_s, _) = amounts.find_map(|at| duration(words, at))?;
+        rate((amount, amount_s), (time, time_s))
     })
+}
+
+/// A rate without a time: `3000 ppm`, `5 % fast`, `twice as fast`.
+fn relative(text: &str, words: &[&str]) -> Option<(f64, String)> {
+    let is_clock = words.iter().any(|word| ["clock", "clocks", "rtc"].contains(word));
+    let drifts = words.iter().any(|word| word.starts_with("drift") || word.starts_with("skew"));
+    let ppm = (0..words.len()).find_map(|at| {
+        let word = words[at];
+        let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
+        let figure: f64 = word[..end].parse().ok()?;
+        let unit = match &word[end..] {
+            "" => *words.get(at + 1)?,
+            unit => unit,
+        };
+        match unit {
+            // What NTP corrects is named more often than measured.
+            "ppm" | "parts-per-million" if figure > NTP_PPM => {
+                Some((figure, format!("{figure} ppm")))
+            }
+            "%" | "percent" if is_clock => {
+                let near = &words[at..words.len().min(at + BETWEEN)];
+                let is_said = near.iter().any(|word| {
+                    ["fast", "faster", "slow", "slower", "fast,", "slow,"].contains(word)
+                });
+                (is_said && figure < 90.0).then(|| (figure * 1e4, format!("{figure} %")))
+            }
+            _ => None,
+        }
+    });
+    if let Some(found) = ppm.filter(|_| is_clock || drifts) {
+        return Some(found);
+    }
+    let runs = [
+        "clock runs",
+        "clock is running",
+        "clock running",
+        "clock ticks",
+        "time runs",
+        "time passes",
+        "time is running",
+        "time advances",
+        "clock goes",
+    ];
+    let (words, ppm) = SPEEDS.iter().find(|(words, _)| text.contains(words))?;
+    runs.iter().any(|run| text.contains(run)).then(|| (*ppm, (*words).to_owned()))
 }
 
 /// A number with a unit at a place, as one word or two: its text, its seconds, and the place after it.
 fn duration(words: &[&str], at: usize) -> Option<(String, f64, usize)> {
     let word = *words.get(at)?;
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
-    let number: f64 = word[..end].parse().ok().filter(|number| *number > 0.0)?;
-    let (unit, next) = match &word[end..] {
+    let (number, digits, rest) = match NUMBERS.iter().find(|(name, _)| *name == word) {
+        // `half a second`
+        Some((_, number)) if word == "half" && words.get(at + 1) == Some(&"a") => {
+            let unit = *words.get(at + 2)?;
+            return Some((format!("0.5 {unit}"), number * units::seconds(unit)?, at + 3));
+        }
+        Some((_, number)) => (*number, number.to_string(), ""),
+        None => (word[..end].parse().ok()?, word[..end].to_owned(), &word[end..]),
+    };
+    if number <= 0.0 {
+        return None;
+    }
+    let (unit, next) = match rest {
         "" => (*words.get(at + 1)?, at + 2),
         unit => (unit.trim_start_matches('-'), at + 1),
     };
-    Some((format!("{} {unit}", &word[..end]), number * unit_s(unit)?, next))
-}
-
-fn unit_s(unit: &str) -> Option<f64> {
-    UNITS.iter().find(|(name, _)| *name == unit).map(|(_, seconds)| *seconds)
+    Some((format!("{digits} {unit}"), number * units::seconds(unit)?, next))
 }
 
 #[cfg(test)]
@@ -137,6 +285,30 @@ mod tests {
             ("our time is 25 seconds slow in 10 minutes", 41_667.0),
             ("the rtc gains 2 seconds a day", 23.1),
             ("drift of 6 seconds per hour", 1667.0),
+            (
+                "my system drifts about 10 seconds per hour (i.e. time visible in the system)",
+                2778.0,
+            ),
+            (
+                "this box gains 4 minutes a day, ntpd cannot keep up; the clock of another is right",
+                2778.0,
+            ),
+            ("you are drifting at around 3,000 parts-per-million, says ntp", 3000.0),
+            ("the clock loses 3-5 minutes per day", 3472.0),
+            ("the clock is fast by half a second per minute", 8333.0),
+            ("every 10 minutes the clock loses about 3 seconds", 5000.0),
+            ("in 24 hours the rtc has gained 5 minutes", 3472.0),
+            ("the vm's clock runs 5 % slow", 50_000.0),
+            ("my router gains 7 seconds an hour. ntpclient sets it each night", 1944.0),
+            ("since the move, time passes twice as fast in there", 1e6),
+            (
+                "the appliance's clock is behind, by about twenty seconds each hour, says the log of our own",
+                5556.0,
+            ),
+            (
+                "we see this in one room of the data centre only: the clock of each of them falls\nbehind by 2 seconds every hour",
+                555.6,
+            ),
         ] {
             let (found, figures) = of_small(text).unwrap_or_default();
             assert!((found - ppm).abs() < ppm * 0.01, "{text}: {found} {figures}");
@@ -152,6 +324,14 @@ mod tests {
             "requests take 20 ms every 30 seconds",
             "the clock is 20 seconds behind after a sleep of 3 hours",
             "time falls behind; restart it every 5 minutes",
+            "NTP corrects a drift of up to 500 ppm",
+            "a second time every day the clock was set",
+            "the program is 10 % slower since we read the time",
+            "builds run twice as fast",
+            "he gains 5 minutes a day by that",
+            "the offset of the clock is 400 seconds, shrinking by 5 seconds a minute",
+            "we lose 3 packets per second",
+            "the clock is fast. It polls 3 times per minute",
         ] {
             assert!(of_small(text).is_none(), "{text}: {:?}", of_small(text));
         }

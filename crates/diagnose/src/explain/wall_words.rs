@@ -174,6 +174,27 @@ const SUBJECT: &[&str] = &[
     "clock still s",
     "uuidgen",
     "timeuuid",
+    "into the future",
+    "clock jumps",
+    "clock jumped",
+    "time jumps",
+    "time jumped",
+    "clock offset='",
+    "the year 1970",
+    "the year 1980",
+    "the year 2000",
+    "power failure",
+    "ntpd exits",
+    "ntpd dies",
+    "ntpd quits",
+    "ntpd terminates",
+    "ds3231",
+    "ds1307",
+    "pcf8523",
+    "reach 0",
+    "time in the guest",
+    "time in the vm",
+    "two clocks",
 ];
 
 /// Words of the subject that are said of nothing else.
@@ -286,11 +307,13 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if refused::tells(&small) {
         return vec![refused::PAGE];
     }
-    // `ntp` is a part of other words.
-    let is_word = |word: &str| has(&small, word, word.len() > 4, |c| c.is_ascii_alphabetic());
+    // Phrases go on in the next line. `ntp` is a part of other words.
+    let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_word = |word: &str| has(&flat, word, word.len() > 4, |c| c.is_ascii_alphabetic());
     let any = |words: &[&str]| words.iter().any(|word| is_word(word));
     let is_unit = unit::tells(&small);
-    let named = is_unit || any(SUBJECT);
+    let is_rated = short_sleep::found(&small).is_some() || stated_rate::of_small(&small).is_some();
+    let named = is_unit || is_rated || any(SUBJECT) || clock_faults::is_off(&flat, any(OF_GUESTS));
     if !named && (any(&OF_READS) || !clock_faults::tells(&small)) {
         return Vec::new();
     }
@@ -321,7 +344,6 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if shared && !found.contains(&LOCAL_RTC) && !found.contains(&"WSL") {
         found.push(LOCAL_RTC);
     }
-    let is_rated = short_sleep::found(&small).is_some() || stated_rate::of_small(&small).is_some();
     if is_rated && !found.contains(&RATE) {
         found.insert(0, RATE);
     }
@@ -432,6 +454,33 @@ mod tests {
         assert_eq!(of_text("# date\nThu Jan  1 00:00:20 UTC 1970\n"), [BOOT]);
         assert_eq!(of_text("In our office (UTC+2) the time is wrong on all phones"), [ZONE]);
         assert!(of_text("the clock at the second register is ahead by 0.2 ns").is_empty());
+    }
+
+    #[test]
+    fn a_time_that_is_hours_off_is_a_clock() {
+        for (text, page) in [
+            (
+                "Linux Mint and Windows: after a reboot Windows is 5 hours and 30 minutes off",
+                LOCAL_RTC,
+            ),
+            ("my guest without VBoxService is some minutes late after lunch", "VirtualBox"),
+            (
+                "the box thinks it is the year 2000 and ntpd exits",
+                "Clock offset exceeds panic threshold",
+            ),
+            ("after a power failure it goes on where it was; would a DS3231 help?", BOOT),
+            ("chrony crawls: 400 seconds slow of NTP time", "makestep"),
+            ("jobs in the container (no /etc/timezone) are two hours behind in summer", ZONE),
+        ] {
+            assert!(of_text(text).contains(&page), "{text}: {:?}", of_text(text));
+        }
+        for other in [
+            "we are two hours behind schedule",
+            "I have 30 minutes off work",
+            "the train was 5 minutes late",
+        ] {
+            assert_eq!(of_text(other), [""; 0], "{other}");
+        }
     }
 
     #[test]

@@ -151,6 +151,18 @@ fn again(large: &[&Correction]) -> bool {
     large.len() >= STEPS && large.iter().all(alike)
 }
 
+/// What a daemon found after it had set the clock, if that is of the same sign and no small part of the step.
+fn back_again(large: &[&Correction]) -> Option<f64> {
+    let at = large.iter().rposition(|one| one.set)?;
+    let step = large[at];
+    let later = large[at + 1..].iter().find(|one| one.program == step.program)?;
+    let ratio = later.by_s / step.by_s;
+    (ratio > PART).then_some(later.by_s)
+}
+
+/// Part of a step from which on an offset after it is the same fault.
+const PART: f64 = 0.05;
+
 /// The findings in the log of a daemon, and whether the clock was set since, or the daemon followed a source.
 ///
 /// `start`: the reason why the clock was wrong from the start, if it was.
@@ -192,6 +204,13 @@ fn of_corrections(
             "it was wrong again after each step, by about as much: the clock runs so {rate} that no \
              daemon can keep it synchronised, or something else sets it back each time. The \
              clocksource in use and the kernel's log show more"
+        ));
+    } else if let Some(by_s) = back_again(&large) {
+        let (way, rate) = if by_s > 0.0 { ("behind", "slow") } else { ("ahead", "fast") };
+        words.push_str(&format!(
+            "after the step it was {} {way} again: the clock runs so {rate} that no daemon can keep it synchronised (more than 500 \
+             ppm), or something else sets it back. The clocksource in use and the kernel's log show more",
+            text(by_s)
         ));
     } else if told.sources_disagree() {
         words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");

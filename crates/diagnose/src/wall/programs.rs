@@ -133,6 +133,36 @@ pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
     })
 }
 
+/// A program that saw its wall clock move; `slept`: the kernel's log shows that the machine slept.
+pub(super) fn moved(
+    program: &str,
+    forward: Option<bool>,
+    by_s: Option<f64>,
+    slept: bool,
+) -> String {
+    let by = by_s.map_or_else(String::new, |by| format!(" by {}", text(by)));
+    let zone = match by_s {
+        Some(by) if is_near_hours(by) => {
+            ". So near whole hours, a real-time clock in local time or a wrong zone is likely"
+        }
+        _ => "",
+    };
+    match forward {
+        Some(false) => format!(
+            "{program} saw the wall clock go back{by}: something set it, such as a time daemon that steps instead of slewing, date, or              a hypervisor's tools. A clock that is ahead again and again runs too fast. Let one daemon correct it, early in the boot,              before such programs start{zone}"
+        ),
+        Some(true) if slept => format!(
+            "{program} saw the wall clock jump ahead{by}, and the kernel's log shows that the machine slept{zone}"
+        ),
+        Some(true) => format!(
+            "{program} saw the wall clock jump ahead{by}: the machine slept, this guest was paused or its processors did not run, or              something set the clock{zone}"
+        ),
+        None => format!(
+            "{program} saw the wall clock move{by} between two looks: something set it, or this machine was paused or slept{zone}"
+        ),
+    }
+}
+
 /// A program that found more time between two looks than it had expected.
 pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
     let figure = by_s.map_or_else(|| "more time".to_owned(), text);

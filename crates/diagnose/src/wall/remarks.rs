@@ -3,8 +3,8 @@
 use super::difference::text;
 use super::judge::View;
 use super::programs::{
-    behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, not_yet_valid,
-    refused, solicits,
+    behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, moved,
+    not_yet_valid, refused, solicits,
 };
 use super::report::{WallClockReport, WallState};
 use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
@@ -16,6 +16,8 @@ use clocksmith_facts::wall::{Remark, What};
 
 /// Seconds below which two outputs of `date` count as equal: the second one may need to start a container.
 const APART_S: i64 = 5;
+/// Lines about a clock that was set from which on it is set again and again.
+const OFTEN: usize = 5;
 /// The command that settles whether the wall clock is right.
 const DATE: &str = "date -u here and on another machine";
 
@@ -135,6 +137,7 @@ impl View<'_> {
                 | What::BehindAtLeast { .. }
                 | What::HeldUp { .. }
                 | What::FilesOfTheFuture { .. }
+                | What::Moved { .. }
                 | What::EntryTooNew { .. } => std::mem::discriminant(&one.what) == same,
                 // The line with the times tells more than the one without them.
                 What::Refused { behind_s: None } => matches!(one.what, What::Refused { .. }),
@@ -222,6 +225,13 @@ impl View<'_> {
             "{program} found that the wall clocks of its hosts differ{figures}: one of them is not synchronised, was set \
              wrong, slept or was paused.{own} The line does not say which of them is wrong, and it is not about a clocksource"
         )
+    }
+
+    /// How often a program says the same.
+    fn times(&self, program: &str, what: &What) -> usize {
+        self.told.map_or(0, |(told, _)| {
+            told.remarks.iter().filter(|one| one.program == program && one.what == *what).count()
+        })
     }
 
     /// A remark in words; without a severity it is not a cause.
@@ -324,6 +334,7 @@ impl View<'_> {
                 ),
                 info,
             ),
+            What::Moved { forward, by_s } => (moved(program, *forward, *by_s, slept), info),
             What::HostsDiffer { .. } => (self.hosts_differ(program), info),
             What::TooFar { by_s } => (
                 match by_s {
@@ -350,6 +361,15 @@ impl View<'_> {
                      whose clock is wrong makes its guests' clocks wrong"
                 ),
                 (None, None),
+            ),
+            What::Set if self.times(program, &What::Set) >= OFTEN => (
+                format!(
+                    "{program} says {} times that something set the wall clock: two programs set it in turn, such as a time daemon \
+                     and a hypervisor's tools (Azure and Hyper-V: hv_utils or the Linux agent; VMware Tools), or its rate is so wrong \
+                     that one sets it again and again. `two-masters` and the daemons' logs show which",
+                    self.times(program, &What::Set)
+                ),
+                info,
             ),
             What::Set => (
                 format!("{program} says that something set the wall clock; its line does not say by \
@@ -541,6 +561,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::CalledUnsynchronised => "TIME_ERROR by the kernel",
         What::Solicits => "asks servers of a pool",
         What::WentBack => "the wall clock went back",
+        What::Moved { .. } => "the wall clock moved",
         What::HostsDiffer { .. } => "the clocks of hosts differ",
         What::TooFar { .. } => "the clock is off by more than is corrected",
         What::Recorded => "set to a recorded time",

@@ -458,3 +458,31 @@ fn requests_without_an_answer_prove_something_only_over_some_time() {
         assert!(summary.contains(words) && found == causes, "{found} {summary}");
     }
 }
+
+#[test]
+fn an_offset_that_comes_back_after_a_step_is_a_rate_and_a_clock_that_is_set_often_has_two_masters()
+{
+    let (_, back) = words_of(&[
+        "ntpd: setting time to 2026-02-03 04:05:06.177 (offset +30.250000s)",
+        "ntpd: reply from 192.0.2.1: offset:+12.500000 delay:0.019047 status:0x24",
+    ]);
+    assert!(
+        back.contains("after the step it was 12.5 s behind again: the clock runs so slow"),
+        "{back}"
+    );
+    let (_, past) = words_of(&[
+        "ntpd: setting time to 2026-02-03 04:05:06.177 (offset +30.250000s)",
+        "ntpd: reply from 192.0.2.1: offset:-0.600000 delay:0.019047 status:0x24",
+    ]);
+    assert!(!past.contains("again"), "{past}");
+    let set = "Mar 16 00:00:05 vm systemd[1]: Time has been changed";
+    assert!(words_of(&[set; 6]).1.contains("6 times"), "{}", words_of(&[set; 6]).1);
+    assert!(!words_of(&[set; 2]).1.contains("times"));
+    let (_, moved) = words_of(&[
+        "Feb  3 04:05:06 mx dovecot: Fatal: Time just moved backwards by 3600 seconds.",
+    ]);
+    assert!(
+        moved.contains("Dovecot saw the wall clock go back by") && moved.contains("local time"),
+        "{moved}"
+    );
+}

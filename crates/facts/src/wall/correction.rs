@@ -22,6 +22,8 @@ pub struct Correction {
 /// Of `<sys/timex.h>`: the state of a clock that is not synchronised, and the status bit that says so.
 const TIME_ERROR: i32 = 5;
 const STA_UNSYNC: i64 = 0x40;
+/// Seconds from which on the offset of a reply is a finding.
+const FOUND_S: f64 = 0.5;
 /// Maximum number of stored corrections of one text.
 const MOST: usize = 64;
 
@@ -97,6 +99,25 @@ impl TimeSource {
         if let Some(rest) = behind(line, "set local clock to ") {
             let figure = behind(rest, "(offset ")?.split("s)").next()?;
             return correction("ntpd", figure.parse().ok(), true);
+        }
+        // OpenNTPD slews; BusyBox's ntpd (`step_time()`, `recv_and_process_peer_pkt()`) also says what a reply finds.
+        if let Some(rest) = behind(line, "adjusting local clock by ") {
+            return correction("ntpd", rest.split('s').next()?.trim().parse().ok(), false);
+        }
+        if let Some(rest) = behind(line, "setting time to ")
+            && of("ntpd")
+        {
+            let figure = behind(rest, "(offset ")?.split("s)").next()?;
+            return correction("ntpd", figure.parse().ok(), true);
+        }
+        if let Some(rest) = behind(line, "reply from ")
+            && let Some(figure) = behind(rest, ": offset:")
+            && of("ntpd")
+        {
+            let by_s: f64 = figure.split(' ').next()?.parse().ok()?;
+            let found = correction("ntpd", Some(by_s).filter(|by| by.abs() >= FOUND_S), false);
+            let found = found.unwrap_or(Self { daemon: "ntpd", ..Self::default() });
+            return Some(Self { answering: 1, ..found });
         }
         if let Some(rest) = behind(line, "step time server ") {
             return correction("ntpdate", seconds(behind(rest, " offset ")?, "sec"), true);
@@ -209,6 +230,19 @@ mod tests {
         ];
         assert_eq!(read(&lines[..1]).logged, Some(false));
         assert_eq!(read(&lines).logged, Some(true));
+    }
+
+    #[test]
+    fn of_log_what_other_daemons_find_and_set() {
+        let found = read(&[
+            "ntpd: reply from 192.0.2.1: offset:+30.250000 delay:0.019047 status:0x24",
+            "ntpd: setting time to 2026-02-03 04:05:06.177 (offset +30.250000s)",
+            "ntpd: reply from 192.0.2.1: offset:+0.000200 delay:0.019047 status:0x24",
+            "Feb  3 04:05:06 gw ntpd[8]: adjusting local clock by -95.500000s",
+        ]);
+        let all: Vec<(f64, bool)> =
+            found.corrections.iter().map(|one| (one.by_s, one.set)).collect();
+        assert_eq!((all, found.answering), (vec![(30.25, true), (-95.5, false)], 1));
     }
 
     #[test]

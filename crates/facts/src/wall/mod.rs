@@ -11,6 +11,7 @@ mod correction;
 mod dates;
 mod hosts_differ;
 mod keepers;
+mod moved;
 mod ntpq;
 mod peers;
 mod places;

@@ -4,7 +4,7 @@
 use super::hosts_differ::go_duration;
 use super::remark::behind;
 use super::{Remark, What, date_seconds};
-use crate::{Source, utc};
+use crate::{Source, units, utc};
 
 /// The remark of a line, if it has one.
 ///
@@ -38,15 +38,7 @@ fn parts(text: &str) -> Option<f64> {
     let mut sum = 0.0;
     let mut any = false;
     for word in text.split_ascii_whitespace() {
-        let end = word.find(|c: char| !c.is_ascii_digit())?;
-        let factor = match &word[end..] {
-            "d" => 86_400.0,
-            "h" => 3600.0,
-            "min" => 60.0,
-            "s" => 1.0,
-            _ => return None,
-        };
-        sum += word[..end].parse::<f64>().ok()? * factor;
+        sum += units::duration(word)?;
         any = true;
     }
     any.then_some(sum)
@@ -133,7 +125,7 @@ fn held_up(line: &str) -> Option<Said> {
     if let Some(rest) = behind(line, "timer thread slept for ") {
         // The first figure is rounded: `[1.3m/80947ms]`.
         let figures = rest.split(']').next().unwrap_or(rest).trim_start_matches('[');
-        let by_s = figures.rsplit('/').find_map(short_duration);
+        let by_s = figures.rsplit('/').find_map(units::duration);
         return rest
             .contains(" clock which is above")
             .then_some(("Elasticsearch", What::HeldUp { by_s }));
@@ -177,20 +169,6 @@ fn loki(line: &str) -> Option<Said> {
     let (date, time) = own.split_once('T')?;
     let by_s = entry - seconds(date, time)?;
     (by_s >= AHEAD_S).then_some(("Loki", What::EntryTooNew { by_s }))
-}
-
-/// `6.4s`, `300ms`, `300000000ns`.
-fn short_duration(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-    let factor = match &text[end..] {
-        "ns" => 1e-9,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    text[..end].parse::<f64>().ok().map(|by| by * factor)
 }
 
 fn others(line: &str) -> Option<Said> {

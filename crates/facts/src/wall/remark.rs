@@ -29,6 +29,13 @@ pub enum What {
     CalledUnsynchronised,
     /// A server saw the wall clock go back.
     WentBack,
+    /// A program saw its wall clock move.
+    Moved {
+        /// Whether it moved towards the future; `None`: the line does not state it.
+        forward: Option<bool>,
+        /// By how many seconds; `None`: the line does not state it.
+        by_s: Option<f64>,
+    },
     /// A server found that the wall clocks of two hosts differ.
     HostsDiffer {
         /// Their difference in seconds; `None`: the line does not state it.
@@ -354,7 +361,8 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         let by_s = digits.parse::<f64>().ok().filter(|ns| ns.is_finite())? / 1e9;
         return remark("VBoxService", What::HostWentOn { by_s });
     }
-    None
+    let (program, what) = super::moved::of_line(line)?;
+    remark(program, what)
 }
 
 /// Seconds from one time to a later one, both as Go prints them: `2021-03-29T11:40:49+08:00`.

@@ -1,6 +1,7 @@
 //! `timedatectl timesync-status`, and spans of time as systemd writes them.
 
 use super::TimeSource;
+use crate::units;
 
 impl TimeSource {
     /// A line of `timedatectl timesync-status`: `Offset: +1.234ms`, `Packet count: 3`.
@@ -21,15 +22,6 @@ impl TimeSource {
 
 /// A span of time as systemd writes it: `+1.234ms`, `-1min 2.5s`.
 pub(super) fn span(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 7] = [
-        ("us", 1e-6),
-        ("ms", 1e-3),
-        ("min", 60.0),
-        ("s", 1.0),
-        ("h", 3600.0),
-        ("d", 86_400.0),
-        ("w", 604_800.0),
-    ];
     let text = text.trim();
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
@@ -39,10 +31,7 @@ pub(super) fn span(text: &str) -> Option<f64> {
     let mut words = rest.split_ascii_whitespace().peekable();
     words.peek()?;
     for word in words {
-        let digits = word.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let (figure, unit) = word.split_at(digits);
-        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
-        sum += figure.parse::<f64>().ok()? * factor;
+        sum += units::duration(word)?;
     }
     Some(sign * sum)
 }
