@@ -73,6 +73,11 @@ impl Inner {
         self.whole.clone()
     }
 
+    /// Whether nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// Adds text that the tool generates.
     pub(crate) fn own(&mut self, text: &str) {
         self.text.push_str(text);
@@ -207,7 +212,11 @@ impl Inner {
         let within = |piece: &&Piece| piece.inner.start > span.start && piece.inner.end <= span.end;
         let piece = piece.or_else(|| self.pieces.iter().find(within));
         finding.span = match piece {
-            Some(piece) if piece.exact && span.end <= piece.inner.end => {
+            Some(piece)
+                if piece.exact
+                    && piece.inner.start <= span.start
+                    && span.end <= piece.inner.end =>
+            {
                 let at = |n: usize| piece.outer.start + (n - piece.inner.start);
                 at(span.start)..at(span.end)
             }

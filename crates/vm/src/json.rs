@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::ops::Range;
 use std::rc::Rc;
 
+mod filled;
+
 /// A value that is neither a list nor an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
@@ -51,7 +53,13 @@ impl Leaf {
 /// brace.
 pub(crate) fn begins(text: &str) -> bool {
     let begins = text.trim_start_matches('\u{feff}').trim_start();
-    let Some(inside) = begins.strip_prefix('{') else { return begins.starts_with('[') };
+    let Some(inside) = begins.strip_prefix('{') else {
+        // The section of a unit also begins with a bracket.
+        let value = begins.trim_start_matches('[').trim_start();
+        let literal = ["true", "false", "null"].iter().any(|it| value.starts_with(it));
+        return begins.starts_with('[')
+            && (literal || !value.starts_with(|c: char| c.is_alphabetic()));
+    };
     let inside = inside.trim_start();
     let name = |c: char| c.is_ascii_alphanumeric() || "_-'".contains(c);
     let behind = inside.trim_start_matches(name).trim_start();
@@ -98,10 +106,26 @@ pub(crate) fn read(document: &Document) -> Result<Json<'_>, LintError> {
     let text = document.text.as_str();
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     let body = text.get(start..).unwrap_or_default();
-    let value = serde_json::from_str(body).map_err(|error| {
-        LintError::at(error.line(), error.column(), format!("not JSON: {}", kind(&error)))
-    })?;
-    Ok(Json { text, value, leaves: leaves(body, start) })
+    let wrong = |error: &serde_json::Error| {
+        LintError::at(error.line(), error.column(), format!("not JSON: {}", kind(error)))
+    };
+    match serde_json::from_str(body) {
+        Ok(value) => Ok(Json { text, value, leaves: leaves(body, start) }),
+        // The places in a template are those of what it generates.
+        Err(error) => {
+            let made = filled::filled(body).ok_or_else(|| wrong(&error))?;
+            let value = serde_json::from_str(&made).map_err(|_| wrong(&error))?;
+            Ok(Json { text, value, leaves: leaves(&made, start) })
+        }
+    }
+}
+
+/// Whether a text is JSON only after a template was filled in.
+pub(crate) fn is_generated(text: &str) -> bool {
+    let body = text.trim_start_matches('\u{feff}');
+    begins(body)
+        && serde_json::from_str::<serde::de::IgnoredAny>(body).is_err()
+        && filled::filled(body).is_some()
 }
 
 /// Returns the places of the leaves of valid JSON, which begins at `base` in the document.
@@ -173,6 +197,8 @@ pub(crate) fn tree(document: &Document) -> Result<Node, LintError> {
     let json = read(document)?;
     let start = json.text.len() - json.text.trim_start_matches('\u{feff}').len();
     let body = json.text.get(start..).unwrap_or_default();
+    let made = is_generated(body).then(|| filled::filled(body)).flatten();
+    let body = made.as_deref().unwrap_or(body);
     let read = parse_to_ast(body, &CollectOptions::default(), &ParseOptions::default());
     let root = read.ok().and_then(|read| read.value);
     root.map(|root| node(&root, start)).ok_or_else(|| LintError::whole("not JSON"))

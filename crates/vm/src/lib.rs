@@ -33,6 +33,7 @@ mod inner;
 mod json;
 mod limits;
 mod meant;
+mod named;
 mod parameters;
 mod placed;
 mod saved;

@@ -4,6 +4,7 @@
 mod documents;
 mod expansion;
 mod labels;
+mod nix;
 mod programs;
 mod unit;
 
@@ -11,6 +12,7 @@ use crate::placed::Placed;
 use documents::Index;
 pub(crate) use expansion::name_length;
 use labels::Labels;
+use nix::is_nix;
 pub(crate) use programs::Programs;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -105,6 +107,7 @@ fn lexed(text: &str) -> Lexer<'_> {
         unbalanced: 0,
         labels: Labels::default(),
         unit: is_unit(text),
+        nix: is_nix(text),
         nested: Vec::new(),
         cut: None,
     };
@@ -129,6 +132,8 @@ struct Lexer<'a> {
     labels: Labels,
     /// Whether it is a unit.
     unit: bool,
+    /// Whether it is an expression of Nix, which contains scripts in strings.
+    nix: bool,
     /// Command substitutions that start a machine, and the number of statements before each one.
     nested: Vec<(usize, Range<usize>)>,
     /// The place where reading ended early.
@@ -300,6 +305,7 @@ impl<'a> Lexer<'a> {
                         self.skip(next);
                     }
                 }
+                '\'' if self.nix && self.nix_quote() > 0 => self.at += self.nix_quote(),
                 '\'' => self.single(&mut text),
                 '"' => self.double(&mut text, &mut pieces),
                 '$' | '`' => self.substitution(false, &mut text, &mut pieces),

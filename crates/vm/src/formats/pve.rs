@@ -2,7 +2,8 @@
 
 use crate::document::Document;
 use crate::formats::Kind;
-use crate::inner::Inner;
+use crate::guest::Guest;
+use crate::inner::{Inner, nothing};
 use crate::lint::{LintError, Report};
 use crate::placed::{Placed, UNKNOWN};
 use std::ops::Range;
@@ -70,11 +71,14 @@ impl<'a> Machine<'a> {
         self.inner.partial = true;
     }
 
-    /// Judges the machine.
+    /// Judges the machine. One without any key has no setting of a clock.
     pub(crate) fn judge(
         self,
         words: fn(&str) -> Option<&'static str>,
     ) -> Result<Report, LintError> {
+        if self.inner.is_empty() {
+            return Ok(nothing(Guest::Unknown));
+        }
         let mut report = self.inner.judge(self.document, words)?;
         // A cloned machine, or one whose system the tool chooses, has a system nevertheless.
         report.findings.retain(|finding| finding.rule.id != "pve-ostype-missing");

@@ -201,3 +201,37 @@ fn machine_in_a_comment_of_json_is_none() {
     assert!(lint(&of(text)).is_err());
     assert!(lint(&of(&text.replace("// ", ""))).is_ok());
 }
+
+/// Returns what is said of a guest without an invariant TSC.
+fn of_clock(name: &str, text: &str) -> Option<String> {
+    let document = Document::new(name, text.as_bytes()).unwrap();
+    let found = lint(&document).unwrap().findings;
+    let finding = found.into_iter().find(|finding| finding.rule.id == "q-no-invtsc")?;
+    Some(finding.summary.unwrap_or_else(|| finding.rule.summary.to_owned()))
+}
+
+#[test]
+fn guest_that_only_some_runs_give_kvm_to_stays_on_its_clock_only_there() {
+    let start = "qemu-system-x86_64 -m 1G -cpu max";
+    for (name, text) in [
+        ("a.sh", format!("#!/bin/sh\nif [ -w /dev/kvm ]; then K=-enable-kvm; fi\n{start} $K\n")),
+        ("a.sh", format!("#!/bin/sh\nif [ -w /dev/kvm ]; then\n  K=\"-accel kvm\"\nelse\n  K=\"-accel tcg\"\nfi\n{start} $K\n")),
+        ("a.sh", format!("#!/bin/sh\nK=\n[ -w /dev/kvm ] && K=-enable-kvm\n{start} $K\n")),
+        ("a.sh", format!("#!/bin/sh\n{start} -machine accel=kvm:tcg\n")),
+        ("a.sh", format!("#!/bin/sh\n{start} -accel kvm -accel tcg\n")),
+        ("a.py", "import subprocess\ncmd = [\"qemu-system-x86_64\", \"-m\", \"1G\", \"-cpu\", \"host\"]\nif kvm:\n    cmd.extend([\"-enable-kvm\"])\nsubprocess.run(cmd)\n".to_owned()),
+        ("a.py", "import subprocess\ncmd = [\"qemu-system-x86_64\", \"-m\", \"1G\", \"-cpu\", \"host\"]\ncmd += [\"-enable-kvm\"] if kvm else []\nsubprocess.run(cmd)\n".to_owned()),
+    ] {
+        let said = of_clock(name, &text);
+        assert!(said.as_ref().is_none_or(|said| said.contains("where KVM runs")), "{text}{said:?}");
+    }
+    for (name, text) in [
+        ("a.sh", format!("#!/bin/sh\n{start} -enable-kvm\n")),
+        ("a.sh", format!("#!/bin/sh\nif [ $1 = a ]; then\n  {start} \\\n    -accel kvm\nfi\n")),
+        ("a.sh", format!("#!/bin/sh\nK=-enable-kvm\nif [ $1 ]; then\n  {start} $K\nfi\n")),
+        ("a.py", "import subprocess\ncmd = [\n    \"qemu-system-x86_64\",\n    \"-cpu\", \"host\",\n    \"-enable-kvm\",\n]\nsubprocess.run(cmd)\n".to_owned()),
+    ] {
+        let said = of_clock(name, &text).unwrap();
+        assert!(!said.contains("where KVM runs"), "{text}");
+    }
+}

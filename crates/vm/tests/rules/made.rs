@@ -141,3 +141,30 @@ fn files_that_a_script_writes_are_read() {
         assert_eq!(detected(&text), alone, "{text}");
     }
 }
+
+#[test]
+fn domain_whose_hypervisor_a_program_fills_in_is_not_said_to_have_kvm() {
+    let text = |kind: &str| {
+        format!(
+            "<domain type='{kind}'><name>a</name><os><type arch='x86_64'>hvm</type></os><clock offset='utc'/></domain>"
+        )
+    };
+    let says = |text: &str| ids(Kind::Libvirt, text).iter().any(|(id, _)| *id == "lv-no-invtsc");
+    for kind in ["{}", "{0}", "{type}", "%s", "${type}", "$TYPE", "@TYPE@", "#{type}", "%(type)s"] {
+        assert!(!says(&text(kind)), "{kind}");
+    }
+    assert!(says(&text("kvm")));
+}
+
+#[test]
+fn image_of_another_processor_shows_that_of_the_machine() {
+    let line = |disk: &str| {
+        format!(
+            "#!/bin/sh\nvirt-install --name a --memory 2048 --disk path={disk} --import --os-variant ubuntu20.04\n"
+        )
+    };
+    let says =
+        |text: &str| ids(Kind::VirtInstall, text).iter().any(|(id, _)| *id == "lv-no-invtsc");
+    assert!(!says(&line("ubuntu-arm64.qcow2")) && !says(&line("a.aarch64.img")));
+    assert!(says(&line("ubuntu-amd64.qcow2")));
+}

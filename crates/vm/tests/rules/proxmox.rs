@@ -84,3 +84,22 @@ fn proxmox_container_is_no_machine() {
     let machine = "cores: 2\nmemory: 512\nnet0: virtio=1,bridge=vmbr0\nostype: l26\nname: web\n";
     assert!(lint(&document(Kind::Proxmox, machine)).is_ok());
 }
+
+/// A script of `qm` is one, whether or not an option of it affects a clock.
+#[test]
+fn proxmox_script_without_a_clock_has_no_findings() {
+    for text in [
+        "#!/bin/sh\nqm create 100 --memory 2048 --cores 2\n",
+        "#!/bin/bash\nqm clone 9000 \"$1\" --name \"$2\"\nqm set \"$1\" --memory 1024\n",
+        "qm set $ID --scsihw virtio-scsi-pci --scsi0 local:0,import-from=$IMG\n",
+        "#!/bin/sh\nsudo qm importdisk 100 a.qcow2 local-lvm\nqm start 100\n",
+    ] {
+        let document = Document::new("vm.sh", text.as_bytes()).unwrap();
+        assert_eq!(document.kind, Kind::Proxmox, "{text}");
+        assert_eq!(lint(&document).unwrap().findings.len(), 0, "{text}");
+    }
+    for text in ["#!/bin/sh\nqm list\n", "read the qm start page\n", "#!/bin/sh\necho qm start 1\n"]
+    {
+        assert!(Document::new("vm.sh", text.as_bytes()).is_err(), "{text}");
+    }
+}

@@ -92,3 +92,12 @@ fn expressions_of_nix_name_the_program() {
     let package = "{ pkgs, ... }: { environment.systemPackages = [ pkgs.cloud-hypervisor ]; }\n";
     assert_eq!(Kind::detect("vm.nix", package), None);
 }
+
+#[test]
+fn unit_is_no_json() {
+    let text = "[Service]\nExecStart=/usr/bin/cloud-hypervisor --kernel /k --cpus boot=2,kvm_hyperv=on --cmdline \"root=/dev/vda1 notsc\"\n";
+    assert_eq!(Kind::detect("vm.service", text), Some(Kind::CloudHypervisor));
+    let mut bad = testing::bad(Kind::CloudHypervisor, "vm.service", text);
+    bad.sort_unstable();
+    assert_eq!(bad, ["ch-kvm-hyperv-linux", "cmdline-notsc"]);
+}

@@ -1,5 +1,5 @@
-//! Containers with QEMU in them: the images `qemux/qemu` (qemus/qemu), `dockurr/windows` and `dockurr/macos`, in files of Compose
-//! and in Pods.
+//! Containers with QEMU in them: the images `qemux/qemu` (qemus/qemu), those of dockur that are made from it, and `vdsm/virtual-dsm`,
+//! in files of Compose and in Pods.
 //!
 //! Their variables become the command line that the image generates, which is judged. Source: qemus/qemu, src/proc.sh
 //! (CPU_MODEL, CPU_FLAGS, KVM, HV; `-cpu` of ARGUMENTS is left out) and src/config.sh (MACHINE; hpet=off).
@@ -37,7 +37,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Names of images, without a registry and a tag.
-const IMAGES: [&str; 9] = [
+const IMAGES: [&str; 15] = [
     "dockurr/windows",
     "dockur/windows",
     "dockurr/windows-arm",
@@ -47,7 +47,19 @@ const IMAGES: [&str; 9] = [
     "qemux/qemu",
     "qemus/qemu",
     "qemux/qemu-docker",
+    "qemux/qemu-arm",
+    "dockurr/chromeos",
+    "dockur/chromeos",
+    "dockurr/zima",
+    "dockur/zima",
+    VIRTUAL_DSM,
 ];
+
+/// The image of the same author from which the others were made; it takes the flags of a `-cpu host` in ARGUMENTS.
+const VIRTUAL_DSM: &str = "vdsm/virtual-dsm";
+
+/// Images whose systems are Linux, besides.
+const LINUX: [&str; 3] = ["chromeos", "zima", "virtual-dsm"];
 
 /// Returns the name of one of these images.
 fn image(text: &str) -> Option<&'static str> {
@@ -228,6 +240,7 @@ fn container(
     inner.declared = match (windows, macos) {
         (true, _) => Some(Guest::Windows),
         (_, true) => Some(Guest::Macos),
+        _ if LINUX.iter().any(|name| image.ends_with(name)) => Some(Guest::Linux),
         _ => of("BOOT").and_then(|(boot, _)| Guest::of_words(boot)),
     };
     // VERSION: "2k3" (src/define.sh of dockur/windows).
@@ -258,13 +271,23 @@ fn container(
         inner.own(",");
         inner.value(document, flags, at);
     }
+    if image == VIRTUAL_DSM
+        && let Some((arguments, at)) = of("ARGUMENTS")
+        && let Some(flags) = merged(arguments)
+    {
+        inner.own(",");
+        inner.add(flags, at);
+    }
     let mut stray = None;
     let mut stray_page = false;
     if let Some((arguments, at)) = of("ARGUMENTS") {
         let mut rest = arguments.split_whitespace().peekable();
         let mut kept = Vec::new();
         while let Some(word) = rest.next() {
-            if word == "-cpu" || word.starts_with("-cpu=") {
+            // A different model reaches QEMU, which uses the last one.
+            let other = image == VIRTUAL_DSM
+                && rest.peek().is_some_and(|cpu| *cpu != "host" && !cpu.starts_with("host,"));
+            if (word == "-cpu" || word.starts_with("-cpu=")) && !other {
                 stray = Some(at.clone());
                 let value = rest.next_if(|_| word == "-cpu").unwrap_or(word);
                 stray_page |= has_page(value);
@@ -289,13 +312,19 @@ fn container(
         let beside = stray.as_ref().map(|_| stray_page);
         report.findings.iter_mut().for_each(|finding| without_page(finding, beside));
     }
-    if let Some(at) = stray {
+    if let Some(at) = stray.filter(|_| image != VIRTUAL_DSM) {
         let mut finding =
             Finding::new(rule!("ct-arguments-cpu"), at).fix("CPU_MODEL and CPU_FLAGS");
         finding.object = Some(format!("image {image}"));
         report.findings.push(finding);
     }
     Ok(report)
+}
+
+/// The flags of a `-cpu host,FLAGS` in ARGUMENTS, which `vdsm/virtual-dsm` adds to its own (src/proc.sh).
+fn merged(arguments: &str) -> Option<&str> {
+    let (_, rest) = arguments.split_once("-cpu host,")?;
+    rest.split_whitespace().next().filter(|flags| plain(flags))
 }
 
 /// Whether the value of a `-cpu` requests Hyper-V's reference TSC page.

@@ -117,3 +117,22 @@ fn page_that_hv_keeps_from_windows_is_not_given_back_by_half() {
     let page = found(&text("      ARGUMENTS: \"-cpu host,hv_relaxed,hv_time\"\n"));
     assert_eq!(page.severity, Severity::Info);
 }
+
+#[test]
+fn images_that_are_made_from_it_are_judged_like_it() {
+    for image in ["dockurr/chromeos", "docker.io/dockurr/zima:latest", "vdsm/virtual-dsm"] {
+        let text = compose(image, "      CPU_CORES: \"2\"\n");
+        assert_eq!(testing::bad(Kind::Container, "compose.yml", &text), [""; 0]);
+        assert_eq!(testing::report(Kind::Container, "c.yml", &text).guest, Guest::Linux);
+        let off = compose(image, "      KVM: \"N\"\n");
+        assert!(testing::bad(Kind::Container, "compose.yml", &off).contains(&"q-emulated"));
+    }
+    // This one adds the flags of a -cpu host to its own.
+    let text = compose("vdsm/virtual-dsm", "      ARGUMENTS: \"-cpu host,-kvmclock,-invtsc\"\n");
+    assert!(ids(&text).iter().any(|id| id.contains("kvmclock")), "{text}");
+    assert!(!ids(&text).contains(&"ct-arguments-cpu"));
+    // These have no machine.
+    for image in ["dockurr/umbrel", "dockurr/casa", "dockurr/proxmox"] {
+        assert_eq!(Kind::detect("compose.yml", &compose(image, "      A: b\n")), None);
+    }
+}

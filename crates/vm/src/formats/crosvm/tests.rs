@@ -54,3 +54,25 @@ fn command_in_a_variable_is_seen_by_its_options() {
     let other = "#!/bin/sh\nchmod +x $BIN/crosvm $BIN/vmlinux\n";
     assert_eq!(Kind::detect("run.sh", other), None);
 }
+
+#[test]
+fn options_before_the_command_and_a_program_in_a_variable() {
+    for command in [
+        "crosvm --log-level=debug run",
+        "crosvm --no-syslog --log-level info run",
+        "${CROSVM:-crosvm} run",
+        "\"$CROSVM\" run",
+        "sudo $CROSVM_BIN --log-level=debug run",
+    ] {
+        let text = format!("#!/bin/sh\n{command} --cpus 2 --params \"root=/dev/vda notsc\" k\n");
+        assert_eq!(Kind::detect("run.sh", &text), Some(Kind::Crosvm), "{text}");
+        assert_eq!(testing::bad(Kind::Crosvm, "run.sh", &text), ["cmdline-notsc"], "{text}");
+    }
+    for text in [
+        "#!/bin/sh\n$CROSVM stop /run/a.sock\n",
+        "#!/bin/sh\n$CROSVM_TESTS run all\n",
+        "#!/bin/sh\ncrosvm --log-level=debug stop run.sock\n",
+    ] {
+        assert_eq!(Kind::detect("run.sh", text), None, "{text}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::inner::written;
 use crate::json::{self, Json};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
+use crate::named;
 use crate::parameters;
 use crate::words::{base, here_documents, listed};
 use std::ops::Range;
@@ -62,7 +63,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Json);
     }
     let written = || here_documents(text).into_iter().any(|it| text.get(it).is_some_and(is_json));
-    (alone && text.contains("\"boot-source\"") && written()).then_some(Sign::Part)
+    if alone && text.contains("\"boot-source\"") && written() {
+        return Some(Sign::Part);
+    }
+    // Its configuration is in another file.
+    named::is(clues, "firecracker jailer", "--api-sock --config-file --no-api --exec-file")
+        .then_some(Sign::Name)
 }
 
 /// Whether the first line of a text names a shell. Programs that use the socket have the same strings.

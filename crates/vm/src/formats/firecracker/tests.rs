@@ -152,3 +152,13 @@ fn script_that_only_loads_a_snapshot() {
         0
     );
 }
+
+#[test]
+fn template_with_placeholders_of_numbers_is_read() {
+    let text = "{\n  \"boot-source\": {\"kernel_image_path\": \"{{K}}\", \"boot_args\": \"root=/dev/vda notsc\"},\n  \
+                \"machine-config\": {\"vcpu_count\": {{N}}, \"mem_size_mib\": ${MEM}}\n}\n";
+    for name in ["vm.json.tmpl", "vm.json"] {
+        assert_eq!(Kind::detect(name, text), Some(Kind::Firecracker));
+        assert_eq!(testing::bad(Kind::Firecracker, name, text), ["cmdline-notsc"]);
+    }
+}

@@ -16,6 +16,7 @@ use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
+use crate::named;
 use crate::yaml::{self, Node};
 use std::ops::Range;
 
@@ -30,6 +31,9 @@ pub(super) const FORMAT: Format = Format {
     limits: Limits { programs: true, doubtful: limits::yaml, ..Limits::PLAIN },
     qemu: None,
 };
+
+/// Programs that create machines, with `--vm`.
+const PROGRAMS: &str = "incus lxc";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.has(commands::is_key) {
@@ -52,6 +56,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let top = |key: &&str| {
         clues.lines.iter().any(|line| line.strip_prefix(*key).is_some_and(|it| it.starts_with(':')))
     };
+    if named::is(clues, PROGRAMS, "--vm") {
+        return Some(Sign::Name);
+    }
     (top(&"config") && keys.iter().filter(|key| top(key)).count() >= 4).then_some(Sign::Lines)
 }
 
@@ -62,6 +69,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         other => {
             if let Some(report) = commands::lint(document)? {
                 return Ok(report);
+            }
+            if named::runs(document.text.as_str(), PROGRAMS, "--vm") {
+                return Ok(nothing(document.guest.unwrap_or_default()));
             }
             other?
         }

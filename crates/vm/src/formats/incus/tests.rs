@@ -71,13 +71,15 @@ fn options_that_a_script_gives_are_judged() {
         ),
         // What only a run shows.
         ("incus config set v1 raw.qemu=\"$1\"\n", vec![]),
+        // No option of it affects a clock.
+        ("incus launch images:debian/12 v1 --vm\n", vec![]),
     ] {
         assert_eq!(Kind::detect("make.sh", text), Some(Kind::Incus), "{text}");
         assert_eq!(testing::bad(Kind::Incus, "make.sh", text), expected, "{text}");
         assert_eq!(testing::mended(Kind::Incus, "make.sh", text), text);
     }
     for text in
-        ["incus launch images:debian/12 v1 --vm\n", "echo incus config set v1 raw.qemu=-no-hpet\n"]
+        ["incus launch images:debian/12 v1\n", "echo incus config set v1 raw.qemu=-no-hpet\n"]
     {
         assert_eq!(Kind::detect("make.sh", text), None, "{text}");
     }

@@ -19,9 +19,10 @@ use crate::document::Document;
 use crate::formats::{Format, Qemu};
 use crate::guest::Guest;
 use crate::guest::Known;
-use crate::inner::together;
+use crate::inner::{nothing, together};
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
+use crate::named;
 use crate::text::Text;
 use crate::words::here_documents;
 use crate::xml::{Tree, root, tags, well_formed};
@@ -80,10 +81,27 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.starts("#!") && clues.text.contains("<domain") {
         return Some(Sign::Part);
     }
-    (clues.ends(&["xml"]) && clues.text.contains('<')).then_some(Sign::Ending)
+    let runs = named::is(clues, "virsh", VERBS) || clues.text.contains(MODULE);
+    (runs || clues.ends(&["xml"]) && clues.text.contains('<')).then_some(Sign::Ending)
+}
+
+/// Commands of `virsh` for a machine, a network or a pool.
+const VERBS: &str = "define create start shutdown destroy reboot reset undefine edit autostart suspend resume save restore \
+    dumpxml domstate dominfo domifaddr attach-device attach-disk detach-disk detach-device setvcpus setmem console migrate \
+    snapshot-create-as snapshot-revert net-define net-start net-autostart net-destroy net-undefine net-update pool-define \
+    pool-define-as pool-build pool-start pool-autostart vol-create-as vol-delete managedsave send-key qemu-monitor-command";
+/// The module of Ansible for machines; their XML may be in other files.
+const MODULE: &str = "community.libvirt.virt:";
+
+/// Whether a text has no domain, and only commands that affect no clock.
+fn only_runs(text: &str) -> bool {
+    begin(text).is_none() && (text.contains(MODULE) || named::runs(text, "virsh", VERBS))
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if only_runs(document.text.as_str()) {
+        return Ok(nothing(document.guest.unwrap_or_default()));
+    }
     // A script may mention a domain without defining one.
     let script = document.text.as_str().starts_with("#!");
     let tree = match read(&document.text) {

@@ -45,11 +45,42 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "containerd",
         "plain",
         "memory",
+        "video",
+        "disk",
+        "vmOpts",
+        "networks",
+        "message",
+        "probes",
+        "rosetta",
+        "hostResolver",
+        "portForwards",
+        "propagateProxyEnv",
+        "additionalDisks",
+        "base",
+        "param",
+        "upgradePackages",
+        "nestedVirtualization",
+        "timezone",
+        "caCerts",
+        "mountType",
+        "copyToHost",
     ];
     let count = keys.iter().filter(|key| top(key)).count();
-    let images = top("images")
-        && clues.has(|line| line.trim_start_matches(['-', ' ']).starts_with("location:"));
-    ((own && count >= 1) || (images && count >= 2)).then_some(Sign::Lines)
+    let item =
+        |key: &str| clues.has(|line| line.trim_start_matches(['-', ' ', '{']).starts_with(key));
+    let images = top("images") && item("location:");
+    // Nothing but images, each of an architecture.
+    let alone = images && (item("arch:") || clues.has(|line| line.contains(", arch:")));
+    if (own && count >= 1) || (images && count >= 2) || alone {
+        return Some(Sign::Lines);
+    }
+    // Pipelines also have templates.
+    let base = |line: &str| {
+        let value = line.trim_start_matches(['-', ' ']);
+        let value = value.strip_prefix("base:").unwrap_or(value).trim_start();
+        value.starts_with("template:_") || value.starts_with("template://")
+    };
+    (top("base") && clues.has(base)).then_some(Sign::Ending)
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
@@ -60,7 +91,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             continue;
         }
         let arch = said(&tree, &["arch"]).map(|(arch, _)| arch).filter(|arch| *arch != "default");
-        let of = |arch: &str| said(&tree, &["cpuType", arch]);
+        // Lima 2 has it below the options for QEMU.
+        let of = |arch: &str| {
+            said(&tree, &["vmOpts", "qemu", "cpuType", arch])
+                .or_else(|| said(&tree, &["cpuType", arch]))
+        };
         let cpu = match arch {
             Some("x86_64") => of("x86_64"),
             Some(other) => of(other),

@@ -26,3 +26,20 @@ fn instance_is_judged_by_its_processor_and_its_kernel() {
     );
     testing::broken(Kind::Lima, "vmType: [");
 }
+
+#[test]
+fn instance_of_images_or_of_another_template_is_one() {
+    for text in [
+        "images:\n- location: \"a.img\"\n  arch: \"x86_64\"\n",
+        "images:\n- {location: a.img, arch: x86_64}\n",
+        "images:\n- location: a.img\nvideo:\n  display: vnc\nmountType: 9p\n",
+        "base:\n- template:_images/debian\n- template:_default/mounts\n",
+    ] {
+        assert_eq!(bad(text), [""; 0]);
+    }
+    let options = "images:\n- location: a.img\n  arch: x86_64\nvmOpts:\n  qemu:\n    cpuType:\n      x86_64: host,-kvmclock\n";
+    assert_eq!(bad(options), ["q-kvmclock-off-no-invtsc"]);
+    for text in ["images:\n- a.png\n- b.png\n", "images:\n- location: a.png\n  alt: b\n"] {
+        assert_eq!(Kind::detect("a.yaml", text), None);
+    }
+}

@@ -64,7 +64,21 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         // A label may be without quotes; `source = ...` is an attribute.
         hcl::first_label(rest.unwrap_or_default()).is_some_and(is)
     };
-    clues.has(source).then_some(Sign::Declared)
+    if clues.has(source) {
+        return Some(Sign::Declared);
+    }
+    // Builders of clouds and containers have no setting of a clock.
+    let other = |line: &str| {
+        let rest = line.strip_prefix("source").filter(|rest| rest.starts_with([' ', '\t', '"']));
+        hcl::first_label(rest.unwrap_or_default()).is_some()
+    };
+    let list = || {
+        let text: String = clues.text.chars().filter(|c| !c.is_whitespace()).collect();
+        text.contains("\"builders\":[{")
+    };
+    let template = clues.quotes("builders") && clues.quotes("type") && list()
+        || clues.base().ends_with(".pkr.hcl") && clues.has(other);
+    template.then_some(Sign::Name)
 }
 
 type Judge = fn(&Source<'_>) -> Result<Report, LintError>;

@@ -53,6 +53,12 @@ fn qemu_value_that_is_wrong_is_mended_where_it_is() {
         testing::mended(Kind::Packer, "a.pkr.hcl", &text),
         text.replace("hpet=on", "hpet=off")
     );
+    // These are no placeholders of JSON.
+    let text = format!("# a note by <us>, for ${{var.x}}\n{text}");
+    assert_eq!(
+        testing::mended(Kind::Packer, "a.pkr.hcl", &text),
+        text.replace("hpet=on", "hpet=off")
+    );
     // The value of a variable is left.
     let text = format!(
         "variable \"m\" {{\n  default = \"q35,accel=kvm,hpet=on\"\n}}\n{}",

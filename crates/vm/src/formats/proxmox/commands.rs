@@ -81,6 +81,22 @@ pub(super) fn any(text: &str) -> bool {
         })
 }
 
+/// Other commands of `qm` that make a machine or a part of one.
+const OTHERS: &str = "clone importdisk importovf import template resize disk";
+
+/// Whether a text is a script with these commands for a machine, by its number or a variable: they have no option that
+/// affects a clock.
+pub(super) fn others(text: &str) -> bool {
+    let is = |names: &[String]| {
+        let first = names.iter().position(|name| !listed(BEFORE, name))?;
+        let [program, verb, object, ..] = names.get(first..)? else { return None };
+        let object = object.trim_start_matches('-');
+        let numbered = object.starts_with('$') || object.parse::<u32>().is_ok();
+        Some(base(program) == "qm" && listed(OTHERS, verb) && numbered)
+    };
+    text.contains("qm ") && statements(text).iter().any(|it| is(&names(it)) == Some(true))
+}
+
 /// One option and its value, which is empty where the option is deleted.
 struct Given {
     name: String,

@@ -18,6 +18,7 @@ use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
 use crate::formats::{Format, Qemu};
 use crate::guest::{Guest, Known};
+use crate::inner::nothing;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
@@ -54,6 +55,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         // A script that sets up a host does more than create machines.
         return Some(Sign::Part);
     }
+    if commands::others(clues.text) {
+        return Some(Sign::Ending);
+    }
     // A manifest or a playbook is indented; these lines never are.
     let indented = clues.lines.iter().filter(|l| l.starts_with([' ', '\t', '-'])).count();
     let is = |line: &str, key: &str| line.strip_prefix(key).is_some_and(|r| r.starts_with(':'));
@@ -77,6 +81,7 @@ pub(super) fn makes(text: &str) -> bool {
 pub(crate) fn is_machine(text: &str) -> bool {
     !(text.starts_with("#!")
         || commands::any(text)
+        || commands::others(text)
         || playbook::any(text)
         || text.lines().any(models::begins))
 }
@@ -236,6 +241,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     if commands::any(document.text.as_str()) {
         return commands::lint(document);
+    }
+    if commands::others(document.text.as_str()) {
+        return Ok(nothing(document.guest.unwrap_or_default()));
     }
     if document.text.as_str().starts_with("#!") {
         return Err(LintError::whole(

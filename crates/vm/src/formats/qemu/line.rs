@@ -47,6 +47,8 @@ pub(crate) struct Line {
     pub(crate) globals: Vec<Properties>,
     /// Every `-accel`, and `-enable-kvm`.
     pub(crate) accels: Vec<String>,
+    /// The places of the options that request KVM, and of their values.
+    pub(super) kvm_at: Vec<[usize; 2]>,
     /// `-no-hpet`.
     pub(crate) no_hpet: Option<Placed>,
     /// `-loadvm`: it starts from a snapshot.
@@ -114,6 +116,12 @@ impl Line {
             };
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
             let list = value.map(Properties::parse);
+            let asks = match option {
+                "enable-kvm" => Some(word),
+                "accel" | "machine" | "M" => value.filter(|it| it.as_str().contains("kvm")),
+                _ => None,
+            };
+            line.kvm_at.extend(asks.map(|value| [word.span().start, value.span().start]));
             match option {
                 "cpu" => {
                     line.cpus_at.extend(list.as_ref().map(|_| word.span().start));

@@ -11,7 +11,7 @@ const MOST: usize = 256;
 
 /// Returns the text with blanks where YAML joins lines, so that places do not change. YAML 1.2.2: 8.1.3 for `>`, 7.3
 /// for plain and quoted values.
-pub(super) fn joined(text: &str) -> String {
+pub(crate) fn joined(text: &str) -> String {
     let mut breaks = Vec::new();
     let blocks = blocks(text, &mut breaks);
     let inside = |at: usize| {

@@ -14,11 +14,13 @@ pub(crate) mod confidential;
 mod constants;
 pub(crate) mod cpu;
 mod guards;
+mod kvm;
 pub(crate) mod line;
 pub(crate) mod machine;
-mod manifest;
+pub(crate) mod manifest;
 mod nix;
 mod pooled;
+mod powershell;
 mod printed;
 pub(crate) mod property;
 mod python;
@@ -220,6 +222,10 @@ fn in_branch(script: &Script, command: &Command, line: &Line) -> bool {
 pub(crate) const WITHOUT_CPU: &str =
     "Windows without a -cpu: QEMU's own model has no hv-time, so there is no reference TSC page";
 
+/// The message about a guest that KVM runs only under a condition.
+const WHERE_KVM: &str =
+    "no invariant TSC: where KVM runs the guest, a Linux guest stays on kvm-clock";
+
 /// Typographic quotes, which a shell treats as letters.
 const TYPOGRAPHIC: [char; 6] =
     ['\u{2018}', '\u{2019}', '\u{201a}', '\u{201c}', '\u{201d}', '\u{201e}'];
@@ -308,6 +314,13 @@ fn command_findings(
             }
             if machine::may_be_foreign(command, line, document.text.as_str()) {
                 out.retain(|finding| finding.rule.id != rule!("q-no-invtsc").id);
+            }
+            // The emulator has no kvm-clock.
+            let stays = out.iter_mut().filter(|finding| finding.rule.id == rule!("q-no-invtsc").id);
+            for finding in stays {
+                if !kvm::is_certain(document, script, command, line) {
+                    finding.summary = Some(WHERE_KVM.to_owned());
+                }
             }
         }
     }

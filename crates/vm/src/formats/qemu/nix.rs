@@ -3,6 +3,8 @@
 //!
 //! Source: nixpkgs nixos/modules/virtualisation/qemu-vm.nix; microvm.nix nixos-modules/microvm/options.nix.
 
+use crate::placed::{Placed, UNKNOWN};
+use crate::text::offset;
 use std::ops::Range;
 
 const OWN: &str = "virtualisation.qemu.options";
@@ -15,6 +17,9 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
     if !text.contains(OWN) && !text.contains(MICROVM) {
         return None;
     }
+    if let Some(at) = own(text).next() {
+        return Some(at);
+    }
     let mut found = None;
     let mut sized = false;
     let mut at = 0;
@@ -22,9 +27,6 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
         let inside = line.trim_start();
         let begin = at + line.len() - inside.len();
         at += line.len();
-        if sets(inside, OWN) {
-            return Some(begin..begin + OWN.len());
-        }
         let below = inside.strip_prefix("microvm.").unwrap_or(inside);
         // Inputs of a flake have the same name.
         let input = below.starts_with("url") || below.starts_with("inputs");
@@ -35,6 +37,78 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
         sized |= found.is_some() && KEYS.iter().any(|key| sets(below, key));
     }
     found.filter(|_| sized)
+}
+
+/// The places where the options of a test machine are set, on a line of their own or in a set on one line.
+fn own(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices(OWN).take(MOST_LISTS).map(|(at, _)| at..at + OWN.len()).filter(|at| {
+        let front = text.get(..at.start).unwrap_or_default();
+        let line = front.rsplit('\n').next().unwrap_or_default();
+        let begins = line.trim_start().is_empty()
+            || line.ends_with(['{', ';', '.'])
+            || line.trim_end().ends_with(['{', ';']);
+        begins && !line.contains('#') && sets(text.get(at.start..).unwrap_or_default(), OWN)
+    })
+}
+
+/// The limit of lists that are read.
+const MOST_LISTS: usize = 64;
+/// The limit of words that are read.
+const MOST: usize = 1024;
+
+/// Returns the words of the strings in those lists, which NixOS appends to its own command line. A string whose value only
+/// Nix knows is a word that is not known.
+pub(super) fn words(text: &str) -> Vec<Placed> {
+    let mut out = Vec::new();
+    for at in own(text) {
+        let rest = text.get(at.end..).unwrap_or_default();
+        let value = rest.trim_start().strip_prefix('=').map(str::trim_start).unwrap_or_default();
+        let Some(list) = value.strip_prefix('[') else { continue };
+        strings(list, offset(text, list), &mut out);
+    }
+    out.truncate(MOST);
+    out
+}
+
+fn unknown(at: usize) -> Placed {
+    let mut word = Placed::default();
+    word.push(UNKNOWN, at);
+    word
+}
+
+/// Adds the words of the strings up to the end of a list, which begins at `base`.
+fn strings(list: &str, base: usize, out: &mut Vec<Placed>) {
+    let mut at = 0;
+    while let Some(c) = list.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = list.get(at..).unwrap_or_default();
+        match c {
+            ']' => return,
+            '#' => at += rest.find('\n').unwrap_or(rest.len()),
+            '"' => {
+                let inside = rest.get(1..).unwrap_or_default();
+                let Some(length) = inside.find('"') else { return };
+                let string = inside.get(..length).unwrap_or_default();
+                let from = base + at + 1;
+                // What is put into it, or escaped, is not read.
+                match string.contains(['$', '\\']) {
+                    true => out.push(unknown(from)),
+                    false => out.extend(Placed::new(string, from).words()),
+                }
+                at += length + 2;
+            }
+            // A variable or a function: what it gives is not known.
+            _ if c.is_alphanumeric() => {
+                let name = |c: char| !(c.is_alphanumeric() || "._-'".contains(c));
+                let length = rest.find(name).unwrap_or(rest.len());
+                out.push(unknown(base + at));
+                at += length;
+            }
+            _ => at += c.len_utf8(),
+        }
+        if out.len() >= MOST {
+            return;
+        }
+    }
 }
 
 /// Whether a line begins with the setting of an option.
@@ -50,7 +124,7 @@ pub(super) fn is_option(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::options;
+    use super::{options, words};
 
     fn of(text: &str) -> Option<&str> {
         options(text).and_then(|at| text.get(at))
@@ -63,7 +137,15 @@ mod tests {
         let micro = "{\n  microvm = {\n    vcpu = 2;\n    mem = 512;\n  };\n}\n";
         assert_eq!(of(micro), Some("microvm"));
         assert_eq!(of("{ }: {\n  microvm.hypervisor = \"qemu\";\n}\n"), Some("microvm"));
+        for own in [
+            "{ ... }: { virtualisation.vmVariant.virtualisation.qemu.options = [ \"-snapshot\" ]; }\n",
+            "{ virtualisation.qemu.options = [ ]; }\n",
+            "{ a = 1; virtualisation.qemu.options = [ ]; }\n",
+        ] {
+            assert_eq!(of(own), Some("virtualisation.qemu.options"), "{own}");
+        }
         for text in [
+            "{ # virtualisation.qemu.options = [ ];\n}\n",
             "microvm.url = \"github:a/microvm.nix\";\n mem = 1;\n",
             "inputs.microvm.url = \"github:a/microvm.nix\";\n mem = 1;\n",
             "microvm = true\n",
@@ -73,5 +155,16 @@ mod tests {
         ] {
             assert_eq!(of(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn words_of_a_list_have_their_places() {
+        let text = "{ virtualisation.qemu.options = [ \"-cpu host,kvm=off\" # \"-a\"\n \"-m\" \"${m}\" x ]; }";
+        let words = words(text);
+        let known: Vec<_> = words.iter().filter(|it| !it.unknown()).collect();
+        let read: Vec<_> = known.iter().map(|it| it.as_str()).collect();
+        assert_eq!(read, ["-cpu", "host,kvm=off", "-m"]);
+        assert!(known.iter().all(|it| text.get(it.span()) == Some(it.as_str())));
+        assert_eq!(words.len(), 5);
     }
 }

@@ -10,7 +10,7 @@ use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
 use super::reach::Reach;
 use super::variables::Variables;
-use super::{machine, manifest, nix, python};
+use super::{machine, manifest, nix, powershell, python};
 use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
@@ -127,10 +127,16 @@ impl Script {
             return script;
         }
         if !is_python(document) {
-            return match is_shell(document) {
+            let mut script = match is_shell(document) {
                 true => Self::read(text),
                 false => Self::read(&unchained(text)),
             };
+            // Words that were only collected are those of a call.
+            let called = powershell::commands(document);
+            if !called.is_empty() && script.commands.iter().all(|it| it.program.is_none()) {
+                script.commands = called;
+            }
+            return script;
         }
         let mut script = Self { commands: python::commands(text), ..Self::default() };
         script.commands.truncate(MOST_COMMANDS);
@@ -242,6 +248,17 @@ impl Script {
         }
         if script.commands.iter().all(|command| command.program.is_none()) {
             script.helper = script.helper.or_else(|| nix::options(text));
+            let words = nix::words(text);
+            if !words.is_empty() {
+                // NixOS appends them to a command line of its own.
+                script.commands = vec![Command {
+                    program: None,
+                    words,
+                    apart: false,
+                    written: true,
+                    foreign: false,
+                }];
+            }
         }
         let foreign = machine::names_only_foreign(text);
         script.commands.iter_mut().for_each(|command| command.foreign = foreign);

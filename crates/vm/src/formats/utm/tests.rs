@@ -26,3 +26,13 @@ fn machine_is_judged_as_the_command_line_that_utm_makes() {
     assert!(bad(&plist("QEMU", "<string>-no-hpet</string>", true)).contains(&"q-no-hpet-removed"));
     testing::broken(Kind::Utm, "<plist><dict></plist>");
 }
+
+/// The last word of a command line is a value of the file, and the finding is at the whole command.
+#[test]
+fn finding_at_a_whole_command_has_a_place() {
+    let text = plist("QEMU", "", true).replace(
+        "<key>CPUFlagsAdd</key><array/>",
+        "<key>CPUFlagsRemove</key><array><string>hypervisor</string></array>",
+    );
+    assert_eq!(testing::bad(Kind::Utm, "config.plist", &text), ["q-hypervisor-hidden"]);
+}

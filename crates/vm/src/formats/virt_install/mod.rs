@@ -16,6 +16,7 @@ use crate::formats::Format;
 use crate::formats::libvirt::made::Made;
 use crate::formats::libvirt::own;
 use crate::formats::qemu::branches::conditions;
+use crate::formats::qemu::manifest::joined;
 use crate::formats::qemu::reach::Reach;
 use crate::formats::qemu::script::{begin, expanded};
 use crate::guest::Guest;
@@ -155,7 +156,11 @@ fn commands(source: &str, all: &[Statement]) -> Vec<Command> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let mut all: Option<Report> = None;
-    let source = document.text.as_str();
+    // YAML joins the lines of a command.
+    let name = document.name.to_ascii_lowercase();
+    let yaml = name.ends_with(".yml") || name.ends_with(".yaml");
+    let folded = yaml.then(|| joined(document.text.as_str()));
+    let source = folded.as_deref().unwrap_or(document.text.as_str());
     let statements = statements(source);
     let reach = Reach::of(source, &statements, &conditions(&statements));
     for command in commands(source, &statements) {
@@ -244,6 +249,7 @@ fn made(
         Some(System::Unknown) | None => {}
     }
     let mut xml: Vec<(String, Range<usize>)> = Vec::new();
+    let mut arm = false;
     let mut rest = options.iter().peekable();
     while let Some((word, at)) = rest.next() {
         let (option, value) = match word.split_once('=') {
@@ -278,9 +284,12 @@ fn made(
             "--clock" => clock(&mut made, &value, &at),
             "--features" => features(&mut made, &value, &at),
             "--xml" => xml.push((value, at)),
+            "--disk" | "--cdrom" | "--location" | "-l" | "-c" => arm |= of_arm(&value),
             _ => {}
         }
     }
+    // Without --arch the machine has the processor of its host, which the image shows.
+    made.arch = made.arch.or_else(|| arm.then(|| "aarch64".to_owned()));
     let known = |made: &Made, name: &str| {
         made.timers
             .iter()
@@ -306,6 +315,13 @@ fn made(
         understood &= paths::take(&mut made, value, at);
     }
     (made, understood)
+}
+
+/// Whether the name of an image is of the 64-bit Arm architecture.
+fn of_arm(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    ["arm64", "aarch64"].iter().any(|name| value.contains(name))
+        && !["amd64", "x86_64"].iter().any(|name| value.contains(name))
 }
 
 fn cpu(made: &mut Made, value: &str, at: &Range<usize>) {

@@ -263,3 +263,14 @@ fn short_forms_of_policies_are_read() {
     assert_eq!(of("host-passthrough,+invtsc"), ["lv-invtsc-no-freq"]);
     assert_eq!(of("host-passthrough,+x2apic"), [""; 0]);
 }
+
+#[test]
+fn command_in_a_folded_value_of_yaml_is_one_line() {
+    let task = |sign: &str| {
+        format!(
+            "- hosts: all\n  tasks:\n    - command: {sign}\n        virt-install --name x --memory 1024 --import\n        --clock hpet_present=yes --osinfo debian12\n"
+        )
+    };
+    assert_eq!(testing::bad(Kind::VirtInstall, "a.yml", &task(">")), ["lv-hpet-on"]);
+    assert_eq!(testing::bad(Kind::VirtInstall, "a.yml", &task(">-")), ["lv-hpet-on"]);
+}

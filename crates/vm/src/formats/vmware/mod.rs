@@ -4,6 +4,7 @@
 //! Only settings that VMware or the kernel documents are judged. Scripts of `govc` or PowerCLI, and other hypervisors,
 //! are not here.
 
+mod script;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +42,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if vagrant::is(clues.text) && clues.has(|line| vagrant::provides(line, "vmware")) {
         return Some(Sign::Words);
     }
+    if script::any(clues) {
+        return Some(Sign::Part);
+    }
     clues.ends(&["vmx"]).then_some(Sign::Ending)
 }
 
@@ -62,6 +66,7 @@ fn entries(document: &Document) -> Vec<Entry<'_>> {
         if trimmed.starts_with('#') {
             continue;
         }
+        let trimmed = script::printed(trimmed).unwrap_or(trimmed);
         let Some((key, value)) = trimmed.split_once('=') else { continue };
         let key = match of_vagrant {
             true => key.split_once(".vmx[").map_or("", |(_, key)| key),
@@ -72,8 +77,9 @@ fn entries(document: &Document) -> Vec<Entry<'_>> {
             continue;
         }
         let value = value.trim();
-        let value = match value.strip_prefix('"') {
-            Some(rest) => rest.split('"').next().unwrap_or_default(),
+        // In a string of a shell, the quotes are escaped.
+        let value = match value.strip_prefix('"').or_else(|| value.strip_prefix("\\\"")) {
+            Some(rest) => rest.split(['"', '\\']).next().unwrap_or_default(),
             None if of_vagrant => {
                 value.split(['\'', '#']).find(|it| !it.is_empty()).unwrap_or_default().trim()
             }

@@ -88,3 +88,21 @@ fn placeholder_is_no_system() {
         assert!(report.findings.iter().all(|it| it.rule.id != "vmx-guestos-other"), "{os}");
     }
 }
+
+#[test]
+fn script_that_adds_settings_is_read() {
+    let document = "#!/bin/sh\nF=vm/a.vmx\ncat << END >> $F\nguestOS = \"$OS\"\nnumvcpus = \"2\"\ntools.syncTime = \"TRUE\"\nEND\n";
+    let echo = "#!/bin/sh\necho 'tools.syncTime = \"TRUE\"' >> /vmfs/volumes/d/a/a.vmx\n";
+    let escaped = "#!/bin/sh\necho \"tools.syncTime = \\\"TRUE\\\"\" | tee -a \"$DIR/a.vmx\"\n";
+    for text in [document, echo, escaped] {
+        assert_eq!(Kind::detect("a.sh", text), Some(Kind::Vmware), "{text}");
+        assert_eq!(testing::bad(Kind::Vmware, "a.sh", text), ["vmx-sync-on"], "{text}");
+    }
+    for text in [
+        "#!/bin/sh\nvmrun start a.vmx\nnumvcpus=2\n",
+        "#!/bin/sh\necho 'a' >> a.vmx\n",
+        "#!/bin/sh\ncat a.vmx > b.txt\ndisplayName=a\n",
+    ] {
+        assert_eq!(Kind::detect("a.sh", text), None, "{text}");
+    }
+}

@@ -11,8 +11,10 @@ use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::guest::{Guest, Known, base, is_disk, old_windows};
+use crate::inner::nothing;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
+use crate::named;
 use crate::parameters;
 use config::Setting;
 
@@ -57,9 +59,15 @@ fn settings(clues: &Clues<'_>) -> usize {
     }
 }
 
+/// Commands of XenServer and XCP-ng for a machine.
+const XE: &str = "vm-param-set vm-param-remove vm-install vm-start vm-shutdown vm-reboot vm-clone vm-copy vm-import \
+    vm-export vm-destroy vm-uninstall vm-migrate vm-memory-limits-set vm-cd-insert";
+
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     match settings(clues) {
-        0 => None,
+        0 => {
+            (named::is(clues, "xe", XE) && !clues.text.contains("tsc_mode")).then_some(Sign::Ending)
+        }
         1 => clues.ends(&["cfg", "xl", "hvm"]).then_some(Sign::Ending),
         _ => Some(Sign::Words),
     }
@@ -138,6 +146,9 @@ impl Domain {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if named::runs(document.text.as_str(), "xe", XE) {
+        return Ok(nothing(document.guest.unwrap_or_default()));
+    }
     let domain = Domain { settings: config::read(document) };
     if domain.settings.is_empty() {
         return Err(LintError::whole("no setting of the form key = value: this is not an xl.cfg"));
