@@ -1,5 +1,6 @@
 //! The sources of facts: this machine, a mirrored root, a bundle, or only a kernel log.
 
+mod patch;
 mod unread;
 
 use crate::prose::{Subjects, Unread};
@@ -362,6 +363,9 @@ fn read_text(path: &Path) -> Result<Text> {
         paste::quoted_lines(&head, &name)?
     };
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
+        if let Some(error) = patch::refused(&shown, &lines) {
+            return Err(error);
+        }
         // A post names the commands of a hypervisor in passing.
         if !unread::is_prose(&lines)
             && let Some(error) = unread::configuration(&shown, &lines.join("\n"))
