@@ -258,7 +258,8 @@ fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
     if names::is_slow_by_nature(name) {
         return Some(false);
     }
-    if name.starts_with("tsc") {
+    // The whole name: any text can be in the evidence.
+    if name.starts_with("tsc") && names::is_known(name) {
         let old = machine.arch.value == Arch::X86
             && may_be_before_vdso32(machine)
             && !Feature::Vdso32.of(&machine.kernel.value);

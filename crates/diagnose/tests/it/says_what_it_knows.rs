@@ -4,7 +4,8 @@
 use clocksmith_diagnose::{CauseId, Measured, Report, Verdict, assess};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::paste::Pasted;
-use clocksmith_facts::{Facts, paste};
+use clocksmith_facts::tree::MemoryTree;
+use clocksmith_facts::{Facts, Origin, collect, paste};
 
 fn read(text: &str) -> Report {
     let lines = paste::lines(text.as_bytes(), "text").unwrap();
@@ -107,6 +108,27 @@ fn clocksource_that_is_not_known_is_named_as_that() {
     assert_eq!(report.verdict, Verdict::Unknown);
     assert!(report.headline.contains("which is not known here"), "{}", report.headline);
     assert!(!report.headline.contains("architecture"), "{}", report.headline);
+}
+
+#[test]
+fn name_that_only_begins_like_the_tsc_is_not_the_tsc() {
+    const DIR: &str = "sys/devices/system/clocksource/clocksource0";
+    for (name, expected) in [
+        ("tsc", Verdict::Ok),
+        ("tscx", Verdict::Unknown),
+        ("tsc-foo", Verdict::Unknown),
+        ("tsc\u{200d}", Verdict::Unknown),
+        ("tsc \u{202e}hpet", Verdict::Unknown),
+    ] {
+        let tree = MemoryTree::new("root")
+            .with(&format!("{DIR}/current_clocksource"), format!("{name}\n"))
+            .with(&format!("{DIR}/available_clocksource"), "tsc hpet acpi_pm \n")
+            .with("proc/version", "Linux version 6.1.0-18-amd64 (b@h) (gcc 12) #1 SMP\n")
+            .with("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu tsc nonstop_tsc\n");
+        let facts = collect::collect(&tree, Origin::Root("root".into()));
+        let report = assess(facts, Measured::default()).report;
+        assert_eq!(report.verdict, expected, "{name}: {}", report.headline);
+    }
 }
 
 #[test]
