@@ -99,6 +99,8 @@ fn word(query: &str) -> Vec<Explanation> {
         let message = MESSAGES.iter().find(|e| e.words.iter().any(|w| fold(w) == folded));
         all.extend(message.map(|entry| entry.explanation(Kind::Message)));
     }
+    // The entry of this name is before those that have it among their words.
+    all.sort_by_key(|found| fold(&found.title) != folded);
     all
 }
 

@@ -480,7 +480,9 @@ fn values_of_parameters() {
 fn words_of_every_kind() {
     assert_eq!(kinds("HPET"), [Kind::Clocksource]);
     assert_eq!(kinds("tsc reliable"), [Kind::Parameter, Kind::Term]);
-    assert_eq!(kinds("vdso"), [Kind::Parameter, Kind::Term]);
+    // The page of that name is first.
+    assert_eq!(kinds("vdso"), [Kind::Term, Kind::Parameter]);
+    assert_eq!(explain("CLOCK_TAI")[0].title, "CLOCK_TAI");
     assert_eq!(kinds("sap"), [Kind::Policy]);
     assert_eq!(kinds("hide-hpet"), [Kind::Remedy]);
     assert_eq!(kinds("tsc-reliable"), [Kind::Parameter, Kind::Term, Kind::Remedy]);
