@@ -58,7 +58,8 @@ pub(super) fn not_yet((year, month): (u16, u8)) -> Option<Version> {
 /// Year and month of the date before a line, if it has both.
 pub(super) fn date(line: &str) -> Option<(u16, u8)> {
     let stripped = strip(line);
-    let front = &line[..line.len().checked_sub(stripped.message.len())?];
+    // Signs at the end of the line are not in the message: the difference in length may be inside a character.
+    let front = line.get(..line.len().checked_sub(stripped.message.len())?)?;
     let front = front.get(..front.len().min(64))?;
     let words =
         || front.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -97,6 +98,13 @@ mod tests {
             (format!("2021-06-03T16:08:54+02:00 web kernel: {tsc}"), Some((2021, 6))),
             (format!("Sep 11 07:03:06 web kernel: {tsc}"), None),
             (format!("[Thu Jan  1 00:00:12 1970] {tsc}"), None),
+            (
+                format!(
+                    "DMI: a\":\"kernel\",\"MESSAGE\":[116,3{}2,116,120]}}",
+                    "\u{fffd}".repeat(65)
+                ),
+                None,
+            ),
             ("[    1.000000] rtc_cmos 00:01: setting system clock to 2009-11-26".to_owned(), None),
         ] {
             assert_eq!(date(&line), wanted, "{line}");
