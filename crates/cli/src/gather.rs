@@ -5,7 +5,7 @@ mod unread;
 
 use crate::prose::{Subjects, Unread};
 use anyhow::{Context, Error, Result, anyhow, bail};
-use clocksmith_diagnose::Measured;
+use clocksmith_diagnose::{Measured, explain};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::log::{KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
@@ -362,6 +362,10 @@ fn read_text(path: &Path) -> Result<Text> {
     } else {
         paste::quoted_lines(&head, &name)?
     };
+    // Examples are of several machines, and of none.
+    if log.entries.is_empty() && explain::no_claim(&lines.join("\n")) == Some(explain::EXAMPLES) {
+        return Err(Unread::of(&shown, false, &Subjects::of(&lines)).into());
+    }
     if log.entries.is_empty() && !log.looks_like_kernel && Pasted::read(&lines, &name).is_empty() {
         if let Some(error) = patch::refused(&shown, &lines) {
             return Err(error);

@@ -36,6 +36,8 @@ pub(crate) struct Subjects {
     pub(crate) no_claim: Option<&'static str>,
     /// The rate at which a clock goes wrong by the text's figures, as a sentence.
     pub(crate) rate: Option<String>,
+    /// Whether the text says that a clock is wrong.
+    says_wrong: bool,
     /// Another system that the text is of.
     other: Option<&'static str>,
 }
@@ -54,7 +56,9 @@ impl Subjects {
             wall.clear();
         }
         let terms = if other.is_some() { Vec::new() } else { explain::of_terms(&text) };
-        Self { wall, reads, products, terms, no_claim: explain::no_claim(&text), rate, other }
+        let no_claim = explain::no_claim(&text);
+        let says_wrong = !wall.is_empty() && explain::says_wrong(&text);
+        Self { wall, reads, products, terms, no_claim, rate, says_wrong, other }
     }
 
     /// The same, with the page of the program whose guest has another time.
@@ -125,7 +129,9 @@ impl Subjects {
 
     /// Whether the text says that a clock shows a wrong time.
     pub(crate) fn is_wrong(&self) -> bool {
-        !self.wall.is_empty() && (!self.is_field() || !self.has_terms() || self.rate.is_some())
+        self.says_wrong
+            && !self.wall.is_empty()
+            && (!self.is_field() || !self.has_terms() || self.rate.is_some())
     }
 }
 
@@ -148,11 +154,18 @@ impl Unread {
             words.iter().map(page).collect::<Vec<_>>().join(", ")
         };
         let named = subjects.pages();
-        let message = if let Some(what) = subjects.no_claim.filter(|_| !named.is_empty()) {
+        let is_said = |what: &&str| !named.is_empty() || *what == explain::EXAMPLES;
+        let message = if let Some(what) = subjects.no_claim.filter(is_said) {
+            let words = match named.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ". It mentions words about clocks: {} says what is known about them",
+                    pages(&named)
+                ),
+            };
             format!(
                 "{head}, and nothing else that clocksmith can read. It looks like {what}: clocksmith takes nothing in it for a fault of \
-                 a machine. It mentions words about clocks: {} says what is known about them",
-                pages(&named)
+                 a machine{words}"
             )
         } else if subjects.is_wrong() {
             let rate = subjects.rate.as_ref().map_or_else(String::new, |rate| format!(" {rate}."));
@@ -172,9 +185,13 @@ impl Unread {
                 pages(&named)
             )
         } else if !named.is_empty() {
+            let dmesg = match subjects.wall.is_empty() || !subjects.reads.is_empty() {
+                true => "`dmesg`, ",
+                false => "",
+            };
             format!(
                 "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} says what is known about \
-                 them. To settle it, run `clocksmith why` on that machine, or give, here, that machine's output of `dmesg`, \
+                 them. To settle it, run `clocksmith why` on that machine, or give, here, that machine's output of {dmesg}\
                  `timedatectl` and `chronyc tracking`",
                 pages(&named)
             )

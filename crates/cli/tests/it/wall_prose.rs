@@ -356,6 +356,45 @@ fn texts_that_report_no_fault_are_named_as_such() {
 }
 
 #[test]
+fn words_of_the_field_are_no_clock_that_is_wrong() {
+    for (text, page) in [
+        (
+            "Cost of our database: 40 % of the processor is in acpi_pm_read.\nA kernel chooses among the TSC, the HPET, the \
+             ACPI_PM and the Real Time Clock (RTC).\n",
+            "acpi_pm_read",
+        ),
+        (
+            "The guests have no kvmclock, so they calibrate the TSC against a PIT.\n\nIn the future the host will give the \
+             frequency in a leaf of CPUID.\n",
+            "kvm-clock",
+        ),
+        (
+            "How is the leap second of a year announced by an NTP server, and who tells the kernel?\n",
+            "leap second",
+        ),
+    ] {
+        let (code, said) = said_of(text);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(!unwrapped(&said).contains("shows the wrong time"), "{said}");
+        assert!(said.contains(page), "{said}");
+    }
+    let (_, said) = said_of("After a restore the guest's clock is two hours behind.\n");
+    assert!(unwrapped(&said).contains("shows the wrong time"), "{said}");
+    assert!(said.contains("wall-clock-stale-after-restore"), "{said}");
+}
+
+#[test]
+fn a_good_and_a_bad_example_are_of_no_machine() {
+    let (code, said) = said_of(
+        "Checks of chrony\n\nGood example\nMS Name/IP address Stratum Poll Reach LastRx Last sample\n\
+         ^* a.example 1 10 377 42 -12us[ -34us] +/- 12ms\n\nBad example\n\
+         MS Name/IP address Stratum Poll Reach LastRx Last sample\n^? a.example 0 10 0 - +0ns[ +0ns] +/- 0ns\n",
+    );
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("good and bad examples"), "{said}");
+}
+
+#[test]
 fn a_line_of_the_kernel_in_a_post_does_not_replace_the_pages_of_the_post() {
     let (_, said) = said_of(
         "# Guests are days behind after a restore\n\nWe restore our Firecracker guests from a snapshot that is some days old.\n\

@@ -110,17 +110,39 @@ const OTHERS: [&str; 16] = [
 
 /// Whether one of the sentences of a text in small letters says so.
 pub(super) fn tells(small: &str) -> bool {
-    small.split(['\n', '?', '!', ';', '|']).flat_map(|line| line.split(". ")).any(sentence)
+    sentences(small).any(|text| sentence(text, false))
 }
 
-fn sentence(text: &str) -> bool {
+/// The same where a word about synchronisation alone, such as the name of a program for it, does not count.
+pub(super) fn states(small: &str) -> bool {
+    sentences(small).any(|text| sentence(text, true))
+}
+
+fn sentences(small: &str) -> impl Iterator<Item = &str> {
+    small.split(['\n', '?', '!', ';', '|']).flat_map(|line| line.split(". "))
+}
+
+/// Words by which something is not synchronised.
+const FAILED: [&str; 22] = [
+    "not", "isn't", "no", "never", "without", "wasn't", "out", "lost", "loses", "lose", "fail",
+    "fails", "failed", "cannot", "can't", "doesn't", "won't", "didn't", "unable", "aren't", "goes",
+    "fix",
+];
+
+fn sentence(text: &str, strictly: bool) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '-');
     let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
-    (0..words.len()).any(|at| is_faulty(&words, at))
+    // The time that a machine slept is missing there by design.
+    if text.contains("monotonic clock") {
+        return false;
+    }
+    let failed = words.iter().any(|word| FAILED.contains(word));
+    (0..words.len()).any(|at| is_faulty(&words, at, strictly && !failed))
 }
 
 /// Whether the word at a place is the noun of a clock with a fault near it.
-fn is_faulty(words: &[&str], at: usize) -> bool {
+/// `sure`: a word about synchronisation does not count.
+fn is_faulty(words: &[&str], at: usize, sure: bool) -> bool {
     let noun = words[at].trim_end_matches("'s");
     let before = |back: usize| at.checked_sub(back).map_or("", |at| words[at]);
     let is_clock = CLOCKS.contains(&noun);
@@ -148,7 +170,8 @@ fn is_faulty(words: &[&str], at: usize) -> bool {
         let is_fault = begins(&FAULTS)
             || WHOLE.contains(&word)
             || is_clock && (begins(&OF_CLOCKS) || WHOLE_OF_CLOCKS.contains(&word));
-        is_fault && !denied
+        let is_sync = word.starts_with("sync") || word.starts_with("resync");
+        is_fault && !denied && !(sure && is_sync)
     })
 }
 

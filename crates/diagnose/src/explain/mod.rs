@@ -11,8 +11,10 @@ mod entry;
 mod figures;
 mod find;
 mod incidents;
+mod kinds;
 mod knowledge;
 mod known;
+mod listed;
 mod messages;
 mod no_claim;
 mod parameters;
@@ -21,6 +23,7 @@ mod read_words;
 mod refused;
 mod short_sleep;
 mod spelling;
+mod stale;
 mod stated_rate;
 mod terms;
 mod text;
@@ -29,6 +32,7 @@ mod wall_pages;
 mod wall_words;
 
 pub use entry::{Explanation, Kind};
+pub use kinds::EXAMPLES;
 pub use known::Known;
 pub use terms::Term;
 pub use wall_pages::{OF_STARTS, RATE};
@@ -54,6 +58,12 @@ pub fn of_wall_clock(text: &str) -> Vec<&'static str> {
     wall_words::of_text(text)
 }
 
+/// Whether a text says that a clock shows a wrong time, and does not only name words of that field.
+#[must_use]
+pub fn says_wrong(text: &str) -> bool {
+    wall_words::says_wrong(text)
+}
+
 /// The rate at which a clock goes wrong by the figures of a text about a wall clock ([`of_wall_clock`]), as a sentence with
 /// what follows from it.
 #[must_use]
@@ -75,7 +85,7 @@ pub fn of_terms(text: &str) -> Vec<Term> {
 }
 
 /// Why nothing in a text is a report of a fault, although it has words about clocks: it is a list of releases, a test, an
-/// exercise, or it says that no clock is at fault. Words for `It is ...`.
+/// exercise, a rule of a monitor, lines found in sources, or it says that no clock is at fault. Words for `It is ...`.
 #[must_use]
 pub fn no_claim(text: &str) -> Option<&'static str> {
     no_claim::of_text(text)

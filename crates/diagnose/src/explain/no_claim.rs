@@ -1,6 +1,7 @@
 //! Texts that name faults of clocks, and report none: lists of releases, tests of programs, exercises, and posts that say that
 //! the clock is not at fault.
 
+use super::kinds;
 use super::wall_words::small;
 
 /// Headings of lists of releases.
@@ -28,6 +29,8 @@ const PARTS: [&str; 10] = [
 ];
 /// Lines at the beginning in which a heading of the whole is.
 const HEAD: usize = 4;
+/// Words of a title, at most.
+const TITLE: usize = 6;
 /// Of all lines at least one in this many is an item.
 const ITEMS: usize = 3;
 
@@ -107,7 +110,7 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     } else if any(&DENIALS) {
         Some("a text that says that the clock is not at fault")
     } else {
-        None
+        kinds::of_lines(&lines)
     }
 }
 
@@ -118,6 +121,12 @@ fn is_of_releases(lines: &[&str]) -> bool {
     let items = lines.iter().filter(|line| line.starts_with(['-', '*', '\u{2022}'])).count();
     if items < 2 || items * ITEMS < lines.len() {
         return false;
+    }
+    // In any language: a title with a version, and nothing but items.
+    let short = lines[0].split_whitespace().count() <= TITLE && !lines[0].ends_with('?');
+    let of_version = lines[0].split_whitespace().any(is_version);
+    if short && of_version && items > 2 && items + 1 == lines.len() {
+        return true;
     }
     let titled = lines.iter().take(HEAD).any(|line| {
         OF_RELEASES.iter().any(|title| heading(line).contains(title)) || is_version(&heading(line))

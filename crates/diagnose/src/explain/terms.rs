@@ -346,7 +346,10 @@ fn weight_of(
             return None;
         }
         let is_acronym = word.len() <= ACRONYM && word.chars().all(|c| c.is_ascii_uppercase());
-        let (text, wanted) = if is_acronym { (cased, *word) } else { (small, lower.as_str()) };
+        // `Time.now` of one language is `time.Now` of another.
+        let is_code = word.contains('.') && lower != **word;
+        let (text, wanted) =
+            if is_acronym || is_code { (cased, *word) } else { (small, lower.as_str()) };
         let places: Vec<usize> = text
             .match_indices(wanted)
             .map(|(at, _)| at)

@@ -6,7 +6,7 @@ use super::wall_pages::{
     BOOT, CERTIFICATE, EXPIRED, FAKED, LEAP, LOCAL_RTC, LOGS, OF_GUESTS, OF_TLS, PAGES, RATE,
     SAVED, STALE, TOKEN, UNIT, XEN, ZONE,
 };
-use super::{refused, short_sleep, stated_rate, unit};
+use super::{listed, refused, short_sleep, stale, stated_rate, unit};
 
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
@@ -273,6 +273,7 @@ fn in_full(small: String) -> String {
     // The fields of `timedatectl` are also in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     const BOTH: &str = "certificate has expired or is not yet valid";
+    let small = listed::removed(&small);
     match (small.contains(" is after "), small.contains(" is before ")) {
         (true, false) => small.replace(BOTH, "certificate has expired"),
         (false, true) => small.replace(BOTH, "certificate is not yet valid"),
@@ -318,6 +319,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
         return Vec::new();
     }
     let mut found = Vec::new();
+    let is_stale = stale::tells(&small);
     if is_unit {
         found.push(UNIT);
     }
@@ -326,7 +328,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             // The hypervisor is also in texts about its clocksource.
             XEN => !any(&OF_SOURCES) || *name != "xen",
             // Snapshots are also of file systems.
-            STALE => any(OF_GUESTS),
+            STALE => is_stale,
             CERTIFICATE => any(OF_TLS),
             // A date that was saved is a past one.
             SAVED => *name == SAVED || !any(&AHEAD),
@@ -365,6 +367,36 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     }
     found
 }
+
+/// Pages of errors that only a wrong clock causes.
+const OF_ERRORS: [&str; 5] =
+    [CERTIFICATE, RATE, UNIT, "Clock skew too great", "RequestTimeTooSkewed"];
+
+/// Whether a text says that a clock is wrong: in a sentence, by a rate, or by an error that nothing else causes.
+pub(super) fn says_wrong(text: &str) -> bool {
+    let small = in_full(small(text));
+    let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_foreign = flat.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count() > FOREIGN;
+    clock_faults::states(&small)
+        || clock_faults::states(&flat)
+        || clock_faults::is_off(&flat, true)
+        || refused::tells(&small)
+        || is_foreign
+        || STATED.iter().any(|words| flat.contains(words))
+        || of_text(text).iter().any(|page| OF_ERRORS.contains(page))
+}
+
+/// Errors by which a server or a library says that the time of a request is wrong.
+const STATED: [&str; 5] = [
+    "signature expired",
+    "is in the future",
+    "issued in the future",
+    "cannot handle token prior to",
+    "used before issued",
+];
+
+/// Letters from which on a text is of another language, whose words for faults are not known here.
+const FOREIGN: usize = 10;
 
 /// Words of a text about a clock that shows a future time.
 const AHEAD: [&str; 4] = ["ahead", "in the future", "too fast", "fast"];

@@ -271,7 +271,7 @@ impl View<'_> {
             What::NotSet => (
                 format!(
                     "{program} tried to set the wall clock, and the kernel refused it: it lacks \
-                     CAP_SYS_TIME, as in a container, or the time was one that the kernel does not \
+                     CAP_SYS_TIME or a seccomp profile forbids the call, as in a container, or the time was one that the kernel does not \
                      accept"
                 ),
                 (Some(Severity::Warning), Some(Confidence::High)),
@@ -279,7 +279,7 @@ impl View<'_> {
             What::NotPermitted => (
                 format!(
                     "{program} tried to steer the wall clock, and the kernel did not permit it: it \
-                     lacks CAP_SYS_TIME. In a container that is usual: its clock is the host's, so \
+                     lacks CAP_SYS_TIME, or a seccomp profile forbids the call. In a container that is usual: its clock is the host's, so \
                      it is synchronised on the host, and no daemon is needed inside (chronyd -x \
                      runs there without setting the clock)"
                 ),
