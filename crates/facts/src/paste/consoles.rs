@@ -1,68 +1,190 @@
-//! Separates the console of a guest from the session of its host: the lines that follow a command which opens the
-//! console, up to the host's next prompt.
+//! Separates what a host's session shows of other systems: the console of a guest, a log that was fetched over the
+//! network. Their lines follow the command that shows them, up to the host's next prompt.
 
+use super::others::{Until, opened};
 use super::{Section, prompt};
-use crate::log::strip_prefix;
+use crate::log::{plain, strip_prefix};
+use std::collections::HashSet;
 
-/// Maximum number of consoles in one session.
+/// Maximum number of other systems in one session.
 const CONSOLES: usize = 16;
 
-/// An open console.
+/// A command of the host that shows another system, and the lines after it.
 struct Console<'a> {
-    /// The guest, if the command names it.
+    /// The other system, if the command names it.
     guest: Option<String>,
-    /// The host in the prompt before the command.
-    host: &'a str,
+    until: Until,
+    /// The prompt before the command.
+    shell: Shell<'a>,
     begin: usize,
 }
 
-/// The session of a host and the consoles of its guests. Empty if the text has no console with kernel messages, has
+/// The prompt of a command.
+#[derive(Clone, Copy)]
+struct Shell<'a> {
+    host: Option<&'a str>,
+    /// The prompt as it is printed, without blanks around it; empty for a command without one.
+    sign: &'a str,
+    command: &'a str,
+}
+
+impl Shell<'_> {
+    /// Whether a line is a prompt of the same shell, as far as a prompt shows it.
+    fn prints(&self, line: &str) -> bool {
+        if let Some(named) = prompt::own(line).and_then(|found| found.host) {
+            return self.host == Some(named);
+        }
+        let rest = line.trim_start().strip_prefix(self.sign).filter(|_| !self.sign.is_empty());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    }
+}
+
+/// The session of a host and the other systems in it. Empty if none of them shows kernel messages, if the text has
 /// nothing about the host, or has the sessions of several hosts.
 pub(super) fn consoles(lines: &[String]) -> Vec<Section> {
     let mut host: Option<&str> = None;
     let mut session = Section::default();
     let mut guests: Vec<Section> = Vec::new();
+    // Lines after a prompt that may be of the host or of its guest.
+    let mut unclear = Section::default();
     let mut open: Option<Console<'_>> = None;
+    let mut openers: Vec<usize> = Vec::new();
     let mut begin = 0;
-    for (number, line) in lines.iter().enumerate() {
-        let Some((command, named)) = prompt::read(line).and_then(|p| Some((p.command, p.host?)))
+    for number in 0..lines.len() {
+        if let Some(console) = &open {
+            match ends(console, lines, number) {
+                None => continue,
+                Some(is_clear) => {
+                    close(console, number, lines, &mut session, &mut guests);
+                    open = None;
+                    begin = number;
+                    if !is_clear {
+                        unclear.add(number, lines.len());
+                        begin = lines.len();
+                        break;
+                    }
+                }
+            }
+        }
+        let Some((shell, opened)) = read(lines, number) else { continue };
+        if let Some(named) = shell.host {
+            // Which of several hosts runs the guest is another question.
+            if host.is_some_and(|host| host != named) || guests.len() > CONSOLES {
+                return Vec::new();
+            }
+            host = Some(named);
+        }
+        let Some(other) = opened.filter(|other| other.name.as_deref() != shell.host.or(Some("")))
         else {
             continue;
         };
-        if let Some(console) = &open {
-            if named != console.host {
-                continue;
-            }
-            close(console, number, lines, &mut session, &mut guests);
-            open = None;
-            begin = number;
+        let from = match other.until {
+            // The command is one of the other system.
+            Until::Prompt => number,
+            Until::Left => number + 1,
+        };
+        if begin < from {
+            session.add(begin, from);
         }
-        // Which of several hosts runs the guest is another question.
-        if host.is_some_and(|host| host != named) || guests.len() > CONSOLES {
-            return Vec::new();
-        }
-        host = Some(named);
-        if let Some(guest) = opened(command) {
-            session.add(begin, number + 1);
-            open = Some(Console { guest, host: named, begin: number + 1 });
-        }
+        openers.push(number);
+        open = Some(Console { guest: other.name, until: other.until, shell, begin: from });
     }
     match open {
         Some(console) => close(&console, lines.len(), lines, &mut session, &mut guests),
-        None => session.add(begin, lines.len()),
+        None if begin < lines.len() => session.add(begin, lines.len()),
+        None => {}
     }
-    let tells = |section: &Section| {
-        section.lines.iter().any(|(from, to)| lines[*from..*to].iter().any(|line| is_told(line)))
+    let any = |section: &Section, is: &dyn Fn(&String) -> bool| {
+        let mut numbers = section.lines.iter().flat_map(|(from, to)| *from..*to);
+        numbers.any(|number| !openers.contains(&number) && is(&lines[number]))
     };
-    if guests.is_empty() || !tells(&session) {
+    let logged = guests.iter().any(|guest| any(guest, &|line| is_logged(line)));
+    if !logged || !any(&session, &|line| is_told(line)) || repeats(lines, &session, &guests) {
         return Vec::new();
     }
     session.host = host.map(str::to_owned);
     guests.insert(0, session);
+    if any(&unclear, &|line| is_told(line)) {
+        guests.push(unclear);
+    }
     guests
 }
 
-/// Ends a console: without a kernel message in it, its lines are the host's.
+/// The prompt and the command of a line, and what the command shows of another system.
+fn read(lines: &[String], at: usize) -> Option<(Shell<'_>, Option<super::others::Other>)> {
+    let line = lines[at].trim();
+    if line.len() > 2000 {
+        return None;
+    }
+    if let Some(found) = prompt::own(line) {
+        let sign = line[..line.len() - found.command.len()].trim_end();
+        let shell = Shell { host: found.host, sign, command: found.command };
+        return Some((shell, opened(found.command)));
+    }
+    // A prompt that is known as one only by the command after it: `# ssh ...`, `web$ virsh ...`; or none.
+    let end = line.bytes().take(80).position(|b| matches!(b, b'$' | b'#' | b'%'));
+    let end = end.filter(|end| line[end + 1..].starts_with(' '));
+    let sign = end.map_or("", |end| &line[..=end]);
+    let name = sign.trim_end_matches(['$', '#', '%']);
+    if !name.is_empty() && !prompt::is_name(name) {
+        return None;
+    }
+    let command = line[sign.len()..].trim();
+    let other = opened(command)?;
+    // A sentence ends in other signs than a command.
+    let is_bare = || {
+        other.until == Until::Prompt
+            && !command.ends_with(['.', ':', ';', ','])
+            && lines.get(at + 1).is_some_and(|line| is_logged(line))
+    };
+    if sign.is_empty() && !is_bare() {
+        return None;
+    }
+    let host = Some(name).filter(|name| !name.is_empty() && !prompt::is_of_a_user(name));
+    Some((Shell { host, sign, command }, Some(other)))
+}
+
+/// Whether a line ends what a command shows; `Some(false)` if it may also be a prompt of the other system.
+fn ends(console: &Console<'_>, lines: &[String], at: usize) -> Option<bool> {
+    let line = &lines[at];
+    let found = prompt::own(line);
+    let same = console.shell.prints(line);
+    if console.until == Until::Prompt {
+        return (found.is_some() || same).then_some(true);
+    }
+    if !same {
+        return None;
+    }
+    if console.shell.host.is_some() || is_left(&lines[console.begin..at]) {
+        return Some(true);
+    }
+    // Without a name, a prompt may be the guest's.
+    found.is_some().then_some(false)
+}
+
+/// Whether a session ends with the sign by which a user leaves it, or with the words of the program that ran it.
+fn is_left(lines: &[String]) -> bool {
+    let last = lines.iter().rev().find(|line| !line.trim().is_empty());
+    last.is_some_and(|line| {
+        line.trim_end().ends_with("^]")
+            || ["Connection closed", "Terminated", "terminating on signal"]
+                .iter()
+                .any(|words| line.contains(words))
+    })
+}
+
+/// Whether the other systems show no line of the kernel that the host does not show too: it is the same system then.
+fn repeats(lines: &[String], session: &Section, guests: &[Section]) -> bool {
+    let of = |section: &Section| {
+        let numbers = section.lines.clone().into_iter().flat_map(|(from, to)| from..to);
+        numbers.map(|number| lines[number].trim()).filter(|line| is_logged(line))
+    };
+    let known: HashSet<&str> = of(session).collect();
+    guests.iter().flat_map(of).all(|line| known.contains(line))
+}
+
+/// Ends a console: without a kernel message in it, its lines are the host's, unless they are the output of a command
+/// on a machine with a name.
 fn close(
     console: &Console<'_>,
     end: usize,
@@ -70,7 +192,9 @@ fn close(
     session: &mut Section,
     guests: &mut Vec<Section>,
 ) {
-    if !lines[console.begin..end].iter().any(|line| strip_prefix(line).1) {
+    let is_apart =
+        console.until == Until::Prompt && prompt::remote(console.shell.command).is_some();
+    if !is_apart && !lines[console.begin..end].iter().any(|line| is_logged(line)) {
         session.add(console.begin, end);
         return;
     }
@@ -84,42 +208,14 @@ fn close(
     }
 }
 
+/// Whether a line is a message of a kernel, which may print it without its time.
+fn is_logged(line: &str) -> bool {
+    plain::is_of_the_kernel(line)
+}
+
 /// Whether a line shows something of a machine's clocksource: a kernel message, or the output of a command about it.
 fn is_told(line: &str) -> bool {
     strip_prefix(line).1 || super::has(line, "clocksource")
-}
-
-/// The guest, if a command opens its console: `Some(None)` if the command does not name it. The console may also be the
-/// serial one of a board.
-fn opened(command: &str) -> Option<Option<String>> {
-    const QEMU: [&str; 6] =
-        ["qemu-system-", "qemu-kvm", "kvm", "firecracker", "cloud-hypervisor", "lkvm"];
-    const SERIAL: [&str; 4] = ["minicom", "picocom", "tio", "cu"];
-    let command = command.trim();
-    let command = command.strip_prefix("sudo ").unwrap_or(command).trim_start();
-    let mut words = command.split_ascii_whitespace();
-    let program = words.next()?;
-    let program = program.rsplit('/').next().unwrap_or(program);
-    let words: Vec<&str> = words.collect();
-    let has = |wanted: &str| words.contains(&wanted);
-    let last = || words.iter().rev().find(|word| !word.starts_with('-'));
-    let named = || last().map(|name| (*name).to_owned());
-    match program {
-        "virsh" if has("console") || has("--console") => {
-            let verb = words.iter().position(|word| ["console", "start"].contains(word))?;
-            let name = words[verb + 1..].iter().find(|word| !word.starts_with('-'));
-            Some(name.map(|name| (*name).to_owned()))
-        }
-        "xl" | "xm" | "lxc" | "incus" if words.first() == Some(&"console") => Some(named()),
-        "xl" | "xm" if words.first() == Some(&"create") && has("-c") => Some(None),
-        "qm" if words.first() == Some(&"terminal") => Some(named()),
-        "screen" if words.first().is_some_and(|device| device.starts_with("/dev/tty")) => {
-            Some(None)
-        }
-        _ if SERIAL.contains(&program) => Some(None),
-        _ if QEMU.iter().any(|name| program.starts_with(name)) => Some(None),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -177,6 +273,77 @@ mod tests {
             &format!("{console}{READ}tsc\n{console}"),
             &[(Some("kvm1"), "1-1, 4-6"), (Some("web3"), "2-3, 7-8")],
         );
+    }
+
+    /// The lines of a host on the TSC before its first command.
+    const OWN: &str = "[    0.407882] clocksource: Switched to clocksource tsc-early\n\
+                       [    1.444393] clocksource: Switched to clocksource tsc\n";
+
+    #[test]
+    fn log_of_another_system_ends_at_the_next_prompt() {
+        for (sign, host) in [
+            ("root@kvm1:~#", Some("kvm1")),
+            ("[me@kvm1 ~]$", Some("kvm1")),
+            ("kvm1#", Some("kvm1")),
+            ("#", None),
+            ("$", None),
+        ] {
+            for (command, guest) in [
+                ("ssh root@web3 dmesg", Some("web3")),
+                ("ssh web3 'dmesg | grep -i clock'", Some("web3")),
+                ("journalctl -M web3 -k", Some("web3")),
+                ("cat /var/log/libvirt/qemu/web3-console.log", None),
+                ("kubectl logs web3", Some("web3")),
+            ] {
+                let text =
+                    format!("{OWN}{sign} {command}\n{BOOT}{sign} uptime\n 22:41 up 2 days\n");
+                is(&text, &[(host, "1-2, 6-7"), (guest, "3-5")]);
+                is(&format!("{OWN}{sign} {command}\n{BOOT}"), &[(host, "1-2"), (guest, "3-5")]);
+            }
+        }
+        // A command without a prompt before it.
+        is(&format!("{OWN}ssh web3 dmesg\n{BOOT}"), &[(None, "1-2"), (Some("web3"), "3-5")]);
+        // What the machine shows later is not the host's.
+        let later = "root@kvm1:~# ssh web3 cat /sys/x/current_clocksource\nhpet\n";
+        is(
+            &format!("{OWN}root@kvm1:~# ssh web3 dmesg\n{BOOT}{later}"),
+            &[(Some("kvm1"), "1-2"), (Some("web3"), "3-7")],
+        );
+    }
+
+    #[test]
+    fn console_behind_a_prompt_without_a_name_ends_where_the_user_leaves_it() {
+        let console = format!("{OWN}# virsh console web3\n{BOOT}");
+        let uptime = "# uptime\n 22:41 up 2 days\n";
+        is(&console, &[(None, "1-3"), (Some("web3"), "4-5")]);
+        is(
+            &format!("{console}web3 login: ^]\n{uptime}"),
+            &[(None, "1-3, 7-8"), (Some("web3"), "4-6")],
+        );
+        is(
+            &format!("{console}# cat /sys/x/current_clocksource\ntsc\n"),
+            &[(None, "1-3"), (Some("web3"), "4-5"), (None, "6-7")],
+        );
+        is(
+            &format!("{OWN}kvm1# socat - UNIX-CONNECT:/run/a.sock\n{BOOT}kvm1# uptime\n"),
+            &[(Some("kvm1"), "1-3, 6-6"), (None, "4-5")],
+        );
+    }
+
+    #[test]
+    fn log_of_the_same_system_is_not_separated() {
+        let last = "[    1.444393] clocksource: Switched to clocksource tsc\n";
+        for text in [
+            format!("{OWN}me@laptop:~$ ssh kvm1 'dmesg | tail -1'\n{last}"),
+            format!("{OWN}root@kvm1:~# ssh localhost dmesg\n{BOOT}"),
+            format!("{OWN}root@kvm1:~# ssh kvm1 dmesg\n{BOOT}"),
+            format!("{OWN}me@laptop:~$ ssh kvm1 cat /sys/x/current_clocksource\ntsc\n"),
+            format!("me@laptop:~$ ssh kvm1 dmesg\n{OWN}"),
+            format!("{OWN}ssh kvm1 dmesg, as of today:\n{BOOT}"),
+            format!("{OWN}console output\n{BOOT}"),
+        ] {
+            is(&text, &[]);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod literal;
 mod machines;
 mod mixed;
 mod ntp_tools;
+mod others;
 mod packets;
 mod processor;
 mod prompt;

@@ -69,7 +69,7 @@ const WITH_VALUES: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
 /// The machine and the command of `ssh [OPTIONS] [USER@]HOST COMMAND`. Without a command it is a login, after which the
 /// other machine prints its own prompt.
-fn remote(command: &str) -> Option<Prompt<'_>> {
+pub(super) fn remote(command: &str) -> Option<Prompt<'_>> {
     let mut rest = command.strip_prefix("sudo ").unwrap_or(command).strip_prefix("ssh ")?;
     loop {
         let (word, after) = rest.trim_start().split_once(' ')?;
@@ -89,7 +89,7 @@ fn remote(command: &str) -> Option<Prompt<'_>> {
 
 /// The prompt of the machine that prints it: `$ cat x`, `# cat x`, `root@web:~# cat x`, `[root@web ~]# cat x`,
 /// `web:~ # cat x`, `user@web ~ % cat x`, `~]# cat x`.
-fn own(line: &str) -> Option<Prompt<'_>> {
+pub(super) fn own(line: &str) -> Option<Prompt<'_>> {
     let line = line.trim();
     if line.len() > 2000 {
         return None;
@@ -163,7 +163,7 @@ fn is_bare(line: &str, at: usize) -> bool {
 }
 
 /// Words before the prompt character that name a shell or a user.
-fn is_of_a_user(word: &str) -> bool {
+pub(super) fn is_of_a_user(word: &str) -> bool {
     const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "ash", "dash"];
     const USERS: [&str; 8] = ["root", "user", "admin", "me", "you", "shell", "prompt", "adb"];
     let shell = word.split('-').next().unwrap_or_default();
@@ -178,7 +178,7 @@ fn is_command(rest: &str) -> bool {
         || word.starts_with("/usr/")
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
