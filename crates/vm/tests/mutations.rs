@@ -7,7 +7,7 @@ use proptest::prelude::*;
 const SEEDS: [(Kind, &str); 4] = [
     (
         Kind::Libvirt,
-        "<!-- a -->\n<domain type='kvm'>\n  <name>win10</name>\n  <os><type arch='x86_64'>hvm</type><cmdline>notsc a</cmdline></os>\n  <features><hyperv><relaxed state='on'/></hyperv><kvm><hidden state='on'/></kvm></features>\n  <cpu mode='host-passthrough'><feature policy='disable' name='rdtscp'/></cpu>\n  <clock offset='utc'>\n    <timer name='tsc' present='yes' mode='native'/>\n    <timer name=\"hpet\" present=\"yes\"/>\n    <timer name='kvmclock' present='no'/>\n  </clock>\n  <qemu:commandline><qemu:arg value='-cpu'/><qemu:arg value='host,kvm=off'/></qemu:commandline>\n</domain>\n",
+        "<!-- a -->\n<domain type='kvm'>\n  <name>win10</name>\n  <os><type arch='x86_64'>hvm</type><cmdline>notsc a</cmdline></os>\n  <features><hyperv><relaxed state='on'/></hyperv><kvm><hidden state='on'/></kvm></features>\n  <cpu mode='host-passthrough'><feature policy='disable' name='rdtscp'/></cpu>\n  <clock offset='utc'>\n    <timer name='tsc' present='yes' mode='native'/>\n    <timer name=\"hpet\" present=\"yes\"/>\n    <timer name='kvmclock' present='no'/>\n  </clock>\n  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:arg value='-cpu'/><qemu:arg value='host,kvm=off'/></qemu:commandline>\n</domain>\n",
     ),
     (
         Kind::Qemu,

@@ -189,7 +189,7 @@ fn guests_are_found() {
         )),
         Guest::Linux
     );
-    let apple = "  <qemu:commandline><qemu:arg value='-device'/><qemu:arg value='isa-applesmc,osk=x'/></qemu:commandline>\n";
+    let apple = "  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:arg value='-device'/><qemu:arg value='isa-applesmc,osk=x'/></qemu:commandline>\n";
     assert_eq!(guest(&domain("win10", "", "", QUIET_CLOCK, apple)), Guest::Macos);
     assert_eq!(guest(&domain("vm1", "", "", QUIET_CLOCK, "")), Guest::Unknown);
 }
@@ -241,7 +241,7 @@ fn data_of_other_programs_in_a_domain_is_neither_judged_nor_edited() {
     }
     let both = with(" xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'", "", good).replace(
         "</domain>",
-        "<q:commandline><q:arg value='-cpu'/><q:arg value='EPYC-Rome,-kvmclock'/></q:commandline></domain>",
+        "<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'><q:arg value='-cpu'/><q:arg value='EPYC-Rome,-kvmclock'/></q:commandline></domain>",
     );
     assert!(ids(Kind::Libvirt, &both).iter().any(|(id, _)| id.contains("kvmclock")), "{both}");
 }
@@ -301,7 +301,7 @@ fn torn_files_are_mended_once_at_most() {
                 <name>win10</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type><cmeline>notsc</cmdline></os>\n  \
                 <features><hyperv><reenlightenment state='on'/></hyperv></features>\n  <cpu mode='host-passthrough'/>\n  \
                 <clock offset='lock offset=\"utc\"/></domutc'>\n    <timer name='tsc' present='yes' main>{% e0difo\n    \
-                <timer name=\"hpet\" present=\"yes\"/>\n  </clock>\n  <qemu:commandline><q";
+                <timer name=\"hpet\" present=\"yes\"/>\n  </clock>\n  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><q";
     for choices in
         [Choices::default(), Choices { invtsc: true, tsc_frequency: Some(2_000_000_000) }]
     {

@@ -57,3 +57,28 @@ fn hidden_by_the_model_of_the_node() {
     machine.models = Some(format!("{model}\thidden 1\n"));
     assert_eq!(of(&machine), ["pve-kvm-hidden"]);
 }
+
+#[test]
+fn hidden_kvm_harms_no_linux_with_an_invariant_tsc_of_a_fixed_frequency() {
+    let line = |flags: &str, disk: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -accel kvm -machine q35,hpet=off -cpu host,kvm=off{flags} -drive file={disk}\n"
+        );
+        let all = ids(Kind::Qemu, &text);
+        all.iter().find(|it| it.0 == "q-kvm-off").unwrap().1
+    };
+    let both = ",+invtsc,tsc-frequency=2400000000";
+    assert_eq!(line(both, "debian12.qcow2"), Severity::Info);
+    assert!(line(both, "a.qcow2") > Severity::Info);
+    assert!(line(",+invtsc", "debian12.qcow2") > Severity::Info);
+    let domain = |timer: &str| {
+        let text = format!(
+            "<domain type='kvm'>\n  <name>debian12</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type></os>\n  \
+             <features><kvm><hidden state='on'/></kvm></features>\n  <cpu mode='host-passthrough'>\
+             <feature policy='require' name='invtsc'/></cpu>\n  <clock offset='utc'>{timer}</clock>\n</domain>\n"
+        );
+        ids(Kind::Libvirt, &text).iter().find(|it| it.0 == "lv-kvm-hidden").unwrap().1
+    };
+    assert_eq!(domain("<timer name='tsc' frequency='2400000000'/>"), Severity::Info);
+    assert!(domain("") > Severity::Info);
+}

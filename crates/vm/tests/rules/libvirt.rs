@@ -167,7 +167,9 @@ fn libvirt_emulated_domains_have_no_clock_of_kvm() {
     let said = |arguments: &[&str]| {
         let arguments: String =
             arguments.iter().map(|it| format!("<qemu:arg value='{it}'/>")).collect();
-        let line = format!("  <qemu:commandline>{arguments}</qemu:commandline>\n</domain>");
+        let line = format!(
+            "  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>{arguments}</qemu:commandline>\n</domain>"
+        );
         let text = emulated(&plain).replace("</domain>", &line);
         let found = lint(&document(kind, &text)).unwrap().findings;
         found.into_iter().find(|it| it.rule.id == "lv-emulated").and_then(|it| it.summary)
@@ -596,4 +598,43 @@ fn domain_that_is_said_to_stay_is_no_warning() {
     assert_eq!(of("  <cpu mode='host-passthrough' migratable='off'/>\n"), Severity::Info);
     let asked = "  <cpu mode='host-passthrough'>\n    <feature policy='require' name='invtsc'/>\n  </cpu>\n";
     assert_eq!(of(asked), Severity::Warn);
+}
+
+#[test]
+fn arguments_without_a_namespace_are_ignored_as_libvirt_ignores_them() {
+    let text = |space: &str, kind: &str| {
+        format!(
+            "<domain type='{kind}'{space}>\n  <name>w</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type></os>\n  \
+             <cpu mode='host-passthrough'/>\n  <qemu:commandline>\n    <qemu:arg value='-cpu'/>\n    \
+             <qemu:arg value='host,kvm=off'/>\n  </qemu:commandline>\n</domain>\n"
+        )
+    };
+    let space = " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'";
+    let has = |text: &str| {
+        ids(Kind::Libvirt, text)
+            .iter()
+            .any(|it| ["lv-cpu-override", "lv-kvm-hidden"].contains(&it.0))
+    };
+    assert!(has(&text(space, "kvm")));
+    assert!(!has(&text("", "kvm")));
+    // What replaces a placeholder may add it, and a part does not show it.
+    assert!(has(&text(" {{ space }}", "kvm")));
+    let part = "<qemu:commandline><qemu:arg value='-cpu'/><qemu:arg value='host,kvm=off'/></qemu:commandline>";
+    assert!(has(part));
+}
+
+#[test]
+fn what_fills_the_type_of_a_template_may_be_another_hypervisor() {
+    let has = |kind: &str| {
+        let text = format!(
+            "<domain type='{kind}'>\n  <name>a</name>\n  <os><type arch='x86_64'>hvm</type></os>\n  \
+             <cpu mode='host-passthrough'/>\n</domain>\n"
+        );
+        ids(Kind::Libvirt, &text).iter().any(|it| it.0 == "lv-no-invtsc")
+    };
+    assert!(has("kvm"));
+    for kind in ["{{ type }}", "{{.Type}}", "<%= type %>", "{% if k %}kvm{% else %}qemu{% endif %}"]
+    {
+        assert!(!has(kind), "{kind}");
+    }
 }

@@ -139,7 +139,7 @@ fn items_of_a_list_are_one_command_line() {
 fn options_of_another_processor_have_no_hpet() {
     let make = |target: &str| {
         format!(
-            "SIM = qemu-system-{target}\nSIMFLAGS = -M board -nographic -cpu x -m 64 -kernel\n\ncheck: test.elf\n\t$(SIM) $(SIMFLAGS) $<\n"
+            "SIM = qemu-system-{target}\nSIMFLAGS = -M q35 -nographic -cpu x -m 64 -kernel\n\ncheck: test.elf\n\t$(SIM) $(SIMFLAGS) $<\n"
         )
     };
     let hpet = |target: &str| {

@@ -93,6 +93,6 @@ fn feature(feature: &str) -> String {
 
 fn arguments(cpu: &str) -> String {
     format!(
-        "  <qemu:commandline>\n    <qemu:arg value='-cpu'/>\n    <qemu:arg value='{cpu}'/>\n  </qemu:commandline>\n"
+        "  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n    <qemu:arg value='-cpu'/>\n    <qemu:arg value='{cpu}'/>\n  </qemu:commandline>\n"
     )
 }

@@ -103,3 +103,37 @@ fn proxmox_script_without_a_clock_has_no_findings() {
         assert!(Document::new("vm.sh", text.as_bytes()).is_err(), "{text}");
     }
 }
+
+#[test]
+fn proxmox_lines_that_a_script_writes_to_the_file_of_a_machine() {
+    let has = |text: &str, id: &str| {
+        let document = Document::new("vm.sh", text.as_bytes()).unwrap();
+        assert_eq!(document.kind, Kind::Proxmox, "{text}");
+        let report = lint(&document).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.edits.is_empty()), "{text}");
+        report.findings.iter().any(|finding| finding.rule.id == id)
+    };
+    for text in [
+        "#!/bin/sh\nqm create 101 --name a --cores 4\necho \"args: -cpu host,+invtsc\" >> /etc/pve/qemu-server/101.conf\n",
+        "#!/bin/sh\nid=7\nqm create $id --cores 4\necho 'args: -cpu host' >>/etc/pve/qemu-server/$id.conf\n",
+        "echo args: -cpu host,+invtsc >> \"/etc/pve/qemu-server/${ID}.conf\"\n",
+        "#!/bin/sh\nprintf 'args: -cpu host,-kvm\\n' >> /etc/pve/nodes/n/qemu-server/101.conf\n",
+        "#!/bin/sh\ncat >> /etc/pve/qemu-server/101.conf <<E\nargs: -cpu host,+invtsc $MORE\ncores: 4\nE\n",
+        "cat <<E | tee -a /etc/pve/qemu-server/$ID.conf\nargs: -cpu host\nE\n",
+    ] {
+        assert!(has(text, "pve-args-cpu-override"), "{text}");
+    }
+    for text in [
+        "#!/bin/sh\necho \"cores: 4\" >> /etc/pve/qemu-server/101.conf\n",
+        "#!/bin/sh\necho 'args: -cpu host' >> /etc/pve/qemu-server/1.conf\necho 'args: -vga std' >> /etc/pve/qemu-server/1.conf\n",
+    ] {
+        assert!(!has(text, "pve-args-cpu-override"), "{text}");
+    }
+    // A container has no such settings, and other files are none of a machine.
+    for text in [
+        "#!/bin/sh\necho 'lxc.apparmor.profile: unconfined' >> /etc/pve/lxc/101.conf\n",
+        "#!/bin/sh\necho 'see /etc/pve/qemu-server/101.conf'\n",
+    ] {
+        assert!(Document::new("vm.sh", text.as_bytes()).is_err(), "{text}");
+    }
+}

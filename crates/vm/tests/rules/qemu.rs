@@ -659,3 +659,64 @@ fn program_that_is_chosen_by_the_processor_shows_no_clock_of_a_pc() {
     let pc = shell.replace("-m 1G", "-m 1G -machine q35");
     assert!(all("a.sh", &pc).contains(&"q-no-invtsc"));
 }
+
+#[test]
+fn machine_type_of_an_unknown_name_may_have_no_hpet() {
+    let has = |machine: &str| {
+        let text = format!("qemu-system-x86_64 -machine {machine},accel=kvm -m 1G\n");
+        ids(Kind::Qemu, &text).iter().any(|found| found.0 == "q-hpet-default-on")
+    };
+    for machine in ["pc", "q35", "pc-q35-8.1", "pc-i440fx-rhel7.6.0", "pc-1.3", "ubuntu-q35"] {
+        assert!(has(machine), "{machine}");
+    }
+    for machine in ["pc-lite", "foo", "microvm"] {
+        assert!(!has(machine), "{machine}");
+    }
+}
+
+#[test]
+fn variables_of_a_batch_file_are_unknown() {
+    let of = |line: &str| {
+        let text = format!("@echo off\r\nset \"A=-accel whpx\"\r\nqemu-system-x86_64 {line}\r\n");
+        ids(Kind::Qemu, &text).iter().any(|found| found.0 == "q-emulated")
+    };
+    assert!(of("-m 2G"));
+    for line in
+        ["%A% -m 2G", "%* -m 2G", "-m 2G %1", "-m 2G %~2", "-machine q35,accel=%ACCEL% -m 2G"]
+    {
+        assert!(!of(line), "{line}");
+    }
+    // A mark in the name of a disk is no variable.
+    assert!(of("-m 2G -drive file=a%20b%20c.img"));
+}
+
+#[test]
+fn value_that_only_begins_another_one_is_no_machine() {
+    let has = |text: &str, id: &str| ids(Kind::Qemu, text).iter().any(|found| found.0 == id);
+    for rest in [
+        "S=\"$Q \"\nS+=\" -enable-kvm -machine hpet=off\"\neval $S\n",
+        "S=\"${Q} -enable-kvm -machine hpet=off\"\n$S\n",
+    ] {
+        let text = format!("#!/bin/bash\nQ=\"qemu-system-x86_64 -m 1G\"\n{rest}");
+        assert!(!has(&text, "q-emulated"), "{text}");
+        assert!(!has(&text, "q-hpet-default-on"), "{text}");
+    }
+    // One that runs itself is a machine.
+    let text = "#!/bin/bash\nQ=\"qemu-system-x86_64 -m 1G\"\nS=\"$Q -enable-kvm\"\n$Q\n$S\n";
+    assert!(has(text, "q-emulated"), "{text}");
+}
+
+#[test]
+fn number_of_processors_alone_shows_no_machine() {
+    let text = "SMP=\"-smp 4\"\nQEMU_BIN=/usr/bin/qemu-system-x86_64\n";
+    assert!(ids(Kind::Qemu, text).iter().all(|found| found.0 != "q-hpet-default-on"));
+}
+
+#[test]
+fn the_program_kvm_with_its_directory_is_qemu() {
+    for program in ["kvm", "/usr/bin/kvm", "/bin/kvm"] {
+        let text = format!("#!/bin/sh\n{program} -cpu host,-hypervisor -m 1G -hda d.qcow2\n");
+        assert_eq!(Kind::detect("a.sh", &text), Some(Kind::Qemu), "{program}");
+    }
+    assert_eq!(Kind::detect("a.sh", "#!/bin/sh\ntest -c /dev/kvm -cpu\n"), None);
+}

@@ -92,7 +92,7 @@ fn libvirt_with_memory_is_left() {
     let status =
         format!("<domstatus state='running' reason='booted' pid='7'>\n{domain}</domstatus>\n");
     left(Kind::Libvirt, "web.xml", &status, "running machine");
-    let argument = "  <qemu:commandline>\n    <qemu:arg value='-incoming'/>\n    <qemu:arg value='defer'/>\n  </qemu:commandline>\n</domain>";
+    let argument = "  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n    <qemu:arg value='-incoming'/>\n    <qemu:arg value='defer'/>\n  </qemu:commandline>\n</domain>";
     left(Kind::Libvirt, "a.xml", &domain.replace("</domain>", argument), "line 17: -incoming");
 }
 

@@ -284,9 +284,12 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         ));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
         let page = domain.present("hypervclock") == Some(true);
+        // Of a Linux guest with a fixed frequency, the TSC is the clock.
+        let fixed = domain.guest == Guest::Linux
+            && domain.frequency().is_some_and(|hertz| hertz.trim() != "0");
         // Windows has no kvm-clock.
         let has = matches!(domain.guest, Guest::Macos | Guest::Windows)
-            || (page && invariant == Some(true))
+            || ((page || fixed) && invariant == Some(true))
             // A part without a clock: the other clock may be in another part.
             || (domain.element.is_none() && domain.clock.is_none());
         let severity = if has { Severity::Info } else { Severity::Warn };
@@ -349,7 +352,7 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                     // Other systems do not use kvm-clock.
                     None if !matches!(domain.guest, Guest::Linux | Guest::Unknown) => {}
                     // What replaces a placeholder may be another hypervisor.
-                    None if domain.kind.contains(['{', '%', '$', '@', '#', '<', '(']) => {}
+                    None if domain.kind.contains(['{', '%', '$', '@', '#', '<', '(', UNKNOWN]) => {}
                     None if domain.pc() && finds_kvmclock(domain) => {
                         out.push(Finding::new(rule!("lv-no-invtsc"), place));
                     }

@@ -77,6 +77,7 @@ impl<'a> Domain<'a> {
             timers.extend(tree.all("timer"));
         }
         let words: Vec<Placed> = find("commandline")
+            .filter(|commandline| declared(tree, text, commandline))
             .map(|commandline| {
                 tree.children(commandline, "arg").map(|arg| value(arg, text)).collect()
             })
@@ -358,6 +359,18 @@ impl<'a> Domain<'a> {
         };
         (document.system(declared, hinted, names), old, contradicted)
     }
+}
+
+/// Returns whether the prefix of an element may have a namespace. libvirt ignores `<qemu:commandline>` without one, and
+/// removes it when it saves the domain (`src/conf/domain_conf.c`, virDomainDefParseXML(), asks for the namespace). A part
+/// of a file does not show it, and a placeholder in a tag may add it.
+fn declared(tree: &Tree, text: &Text, element: &Element) -> bool {
+    let Some((prefix, _)) = element.name.split_once(':') else { return true };
+    let parent = |element: &&Element| tree.get(element.parent?);
+    let root = std::iter::successors(Some(element), parent).last();
+    let opening = root.map_or("", |root| text.slice(root.open.clone()));
+    let filled = ["{{", "{%", "<%", "${", "%s", "{}"].iter().any(|mark| opening.contains(mark));
+    element.parent.is_none() || filled || text.as_str().contains(&format!("xmlns:{prefix}"))
 }
 
 /// The value of an argument, with its place.

@@ -127,7 +127,8 @@ impl Made {
             out.add("<devices><hostdev/></devices>", at);
         }
         if !self.arguments.is_empty() {
-            out.add("<qemu:commandline>", whole);
+            let space = "http://libvirt.org/schemas/domain/qemu/1.0";
+            out.add(&format!("<qemu:commandline xmlns:qemu='{space}'>"), whole);
             for (value, at) in &self.arguments {
                 out.add(&format!("<qemu:arg{}/>", attributes([("value", value.as_str())])), at);
             }

@@ -4,6 +4,7 @@
 //! Source: qm(1); pvesh(1); PVE/QemuServer.pm, `json_config_properties()` (the options of `create` and `set` are those
 //! of the file).
 
+use super::appended;
 use crate::document::Document;
 use crate::formats::pve::Machine;
 use crate::formats::qemu::branches::conditions;
@@ -15,7 +16,7 @@ use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, listed};
 
 /// Words before a command.
-const BEFORE: &str = "sudo then else do if ! { && exec time command";
+pub(super) const BEFORE: &str = "sudo then else do if ! { && exec time command";
 /// Keys that affect a clock, and keys that name the guest's system.
 const KEYS: &str = "ostype cpu args machine bios arch kvm tdf name hostpci0 hostpci1 efidisk0 amd-sev intel-tdx ide2";
 /// Programs that create and change machines.
@@ -49,7 +50,7 @@ fn number(path: &str) -> Option<&str> {
 }
 
 /// The words of a statement; a variable is its name after `$`.
-fn names(statement: &Statement) -> Vec<String> {
+pub(super) fn names(statement: &Statement) -> Vec<String> {
     let piece = |piece: &Piece| match piece {
         Piece::Literal(text) => text.as_str().to_owned(),
         Piece::Variable { name, .. } => format!("${name}"),
@@ -75,10 +76,13 @@ fn machine(names: &[String], program: usize) -> Option<String> {
 /// Whether a text is a script with such commands.
 pub(super) fn any(text: &str) -> bool {
     let option = |word: &Word| word.literal().is_some_and(|word| word.starts_with('-'));
-    ["qm create", "qm set", "pvesh create", "pvesh set"].iter().any(|name| text.contains(name))
-        && statements(text).iter().any(|statement| {
-            program(&names(statement)).is_some() && statement.words.iter().any(option)
-        })
+    appended::any(text)
+        || ["qm create", "qm set", "pvesh create", "pvesh set"]
+            .iter()
+            .any(|name| text.contains(name))
+            && statements(text).iter().any(|statement| {
+                program(&names(statement)).is_some() && statement.words.iter().any(option)
+            })
 }
 
 /// Other commands of `qm` that make a machine or a part of one.
@@ -157,27 +161,52 @@ fn renamed(text: &str, machine: &str) -> bool {
 pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str();
     let conditions = conditions(&statements(text));
-    let mut machines: Vec<(String, Placed, Vec<Given>)> = Vec::new();
-    for (statement, words) in &expanded(text, |statement| program(&names(statement)).is_some()) {
-        let names = names(statement);
-        let id = program(&names).and_then(|place| machine(&names, place));
-        let Some(id) = id else { continue };
-        let at = begin(statement);
-        // The body of a function or of a loop is indented.
+    // The body of a function or of a loop is indented.
+    let always = |at: usize| {
         let outermost =
             text.get(..at).is_some_and(|front| front.is_empty() || front.ends_with('\n'));
-        let always = outermost && !conditions.iter().any(|range| range.contains(&at));
+        outermost && !conditions.iter().any(|range| range.contains(&at))
+    };
+    // The options of each command, where it begins, its machine, and its place.
+    let mut found: Vec<(usize, String, Placed, Vec<Given>)> = Vec::new();
+    let wanted = |statement: &Statement| {
+        let names = names(statement);
+        program(&names).is_some() || appended::echo(&names).is_some()
+    };
+    for (statement, words) in &expanded(text, wanted) {
+        let names = names(statement);
+        let at = begin(statement);
+        if let Some(id) = appended::echo(&names) {
+            let file = words.len().saturating_sub(1);
+            let before = words.iter().position(|it| listed("echo printf", it.as_str()));
+            let text = words.get(before.unwrap_or(0) + 1..file).unwrap_or_default();
+            let given =
+                appended::line(text).map(|(name, value)| Given { name, value, always: always(at) });
+            let whole = words.get(file).cloned().unwrap_or_default();
+            found.push((at, id, whole, given.into_iter().collect()));
+            continue;
+        }
+        let id = program(&names).and_then(|place| machine(&names, place));
+        let Some(id) = id else { continue };
         let before =
             words.iter().position(|word| listed(PROGRAMS, base(word.as_str()))).unwrap_or(0);
-        let given = options(words.get(before + 3..).unwrap_or_default(), always);
+        let given = options(words.get(before + 3..).unwrap_or_default(), always(at));
+        found.push((at, id, words.get(before).cloned().unwrap_or_default(), given));
+    }
+    for document in appended::documents(text) {
+        let always = always(document.at);
+        let Some(whole) = document.lines.first().map(|(_, value)| value.clone()) else { continue };
+        let given = document.lines.into_iter().map(|(name, value)| Given { name, value, always });
+        found.push((document.at, document.machine, whole, given.collect()));
+    }
+    found.sort_by_key(|(at, ..)| *at);
+    let mut machines: Vec<(String, Placed, Vec<Given>)> = Vec::new();
+    for (_, id, whole, given) in found {
         let most = machines.len() >= MOST_MACHINES;
         match machines.iter_mut().find(|(known, _, _)| *known == id) {
             Some((_, _, all)) => all.extend(given),
             None if most => {}
-            None => {
-                let whole = words.get(before).cloned().unwrap_or_default();
-                machines.push((id, whole, given));
-            }
+            None => machines.push((id, whole, given)),
         }
     }
     let judge = |(id, whole, all): &(String, Placed, Vec<Given>)| {

@@ -2,6 +2,7 @@
 //!
 //! The translation of `cpu:` to QEMU options is here; a `-cpu` in `args:` is judged by `qemu::cpu`.
 
+mod appended;
 mod commands;
 mod models;
 mod playbook;

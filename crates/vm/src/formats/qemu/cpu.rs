@@ -117,7 +117,9 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
         // macOS has no kvm-clock, its clock is the TSC; Windows has none, and its page is of Hyper-V.
         let macos = context.guest == Guest::Macos;
-        let has = macos || windows || page && invariant == Some(true);
+        // Of a Linux guest with a fixed frequency, the TSC is the clock.
+        let fixed = context.guest == Guest::Linux && cpu.get("tsc-frequency").is_some();
+        let has = macos || windows || (page || fixed) && invariant == Some(true);
         let severity = if has { Severity::Info } else { names.kvm_off.severity };
         out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }

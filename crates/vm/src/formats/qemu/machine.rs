@@ -264,6 +264,14 @@ fn pc(command: &Command, machine: &str) -> bool {
     is("q35") || is("pc") || machine.starts_with("pc-i440fx") || (machine.is_empty() && named)
 }
 
+/// Whether a machine type is one of a PC by its name, of QEMU or of a distribution.
+fn is_pc_name(machine: &str) -> bool {
+    let version = |it: &str| it.starts_with(|c: char| c.is_ascii_digit());
+    machine == "pc"
+        || ["q35", "pc-q35", "pc-i440fx", "rhel", "ubuntu"].iter().any(|it| machine.starts_with(it))
+        || machine.strip_prefix("pc-").is_some_and(version)
+}
+
 /// Machine types without an HPET.
 fn without_hpet(machine: &str) -> bool {
     [
@@ -324,6 +332,15 @@ fn hpet(
     // A pool, a default or a list of names may belong to this machine; and collected words may be of several machines.
     let text = around.document.text.as_str();
     if around.unseen || of_several(command, line) || may_be_foreign(command, line, text) {
+        return out;
+    }
+    // Values of a number of processors and of memory show no machine.
+    let sizes = |word: &Placed| !strong(word.as_str()) || listed("-smp -m", word.as_str());
+    if command.program.is_none() && command.words.iter().all(sizes) {
+        return out;
+    }
+    let name = line.machine();
+    if !(name.is_empty() || name.contains([UNKNOWN, '$']) || is_pc_name(&name)) {
         return out;
     }
     let machine = line.machines.last();

@@ -6,6 +6,8 @@
 
 mod appended;
 mod argument;
+mod batch;
+mod beginnings;
 pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
@@ -77,11 +79,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let program = text.contains("qemu-system-")
         || text.contains("qemu-kvm")
         || text.contains("nixpkgs#qemu")
-        || option("kvm")
+        || ["kvm", "/usr/bin/kvm", "/bin/kvm"].into_iter().any(option)
         || option("qemu");
     // Options of these tools have the same names.
     let other = ["virt-install", "virt-xml"].iter().any(|tool| text.contains(tool));
-    if other && !text.contains("qemu-system-") {
+    if other && !clues.has(|line| line.contains("qemu-system-")) {
         return None;
     }
     // A list of the programs that a script needs also names QEMU.

@@ -2,6 +2,7 @@
 
 use super::appended::Helpers;
 use super::argument;
+use super::beginnings;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
@@ -68,6 +69,8 @@ pub(crate) struct Script {
     pub(crate) helper: Option<Range<usize>>,
     /// The statements, grouped by command line, because no command was found.
     pooled: Pooled,
+    /// The numbers of command lines that only begin the value of another variable.
+    begun: Vec<usize>,
 }
 
 impl Script {
@@ -199,6 +202,7 @@ impl Script {
             false => Helpers::default(),
         };
         let (mut told, mut alone) = (None, None);
+        let begins = beginnings::of(&statements);
         for (number, statement) in statements.iter().enumerate() {
             if helpers.inside(number) {
                 continue;
@@ -222,7 +226,11 @@ impl Script {
             alone = alone.or_else(|| argument::in_variables(&expanded));
             let first = script.commands.len();
             script.take(&expanded);
+            let taken = script.commands.len();
             script.in_strings(text, &variables, statement);
+            if beginnings::sets(statement).is_some_and(|name| begins.contains(name)) {
+                script.begun.extend(taken..script.commands.len());
+            }
             let named = variables.named(rest);
             // A branch may give values to several variables.
             for other in variables.paired(&named) {
@@ -235,6 +243,7 @@ impl Script {
             }
             script.alternatives_from(first);
         }
+        script.drop_begun();
         script.cut |= helpers.cut;
         for written in helpers.written() {
             script.written(written);
@@ -283,6 +292,15 @@ impl Script {
         {
             self.commands.extend(self.branches.alternatives(command));
             self.commands.truncate(MOST_COMMANDS);
+        }
+    }
+
+    /// Removes the values that only begin those of other variables, if these were read.
+    fn drop_begun(&mut self) {
+        let begun = std::mem::take(&mut self.begun);
+        if begun.len() < self.commands.len() {
+            let mut number = 0..;
+            self.commands.retain(|_| number.next().is_none_or(|it| !begun.contains(&it)));
         }
     }
 
@@ -571,10 +589,12 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
     if talks(words.iter().map(Placed::as_str)) {
         return None;
     }
-    // `-accel kvm` starts no program.
+    // `-accel kvm` and `--virt-type=kvm` start no program.
     let value = |at: usize| {
         let before = at.checked_sub(1).and_then(|n| words.get(n)).map_or("", Placed::as_str);
-        matches!(before, "-accel" | "--accel" | "-name" | "-machine" | "-M")
+        let own = words.get(at).map_or("", Placed::as_str);
+        let own = own.starts_with("--") && ["=kvm", "=qemu"].iter().any(|it| own.ends_with(it));
+        own || matches!(before, "-accel" | "--accel" | "-name" | "-machine" | "-M" | "--virt-type")
     };
     let mut names = words.iter().enumerate().filter(|(_, word)| is_program(word.as_str()));
     let program = names.find(|(at, _)| !value(*at)).map(|(at, _)| at);
@@ -591,7 +611,7 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
         let first = words.iter().position(|word| !word.as_str().starts_with('-'))?;
         words.get(first).filter(|word| word.unknown()).map(|_| first)
     });
-    let mut options = options.to_vec();
+    let mut options: Vec<Placed> = options.iter().map(super::batch::opened).collect();
     if let Some(last) = options.last_mut() {
         *last = last.slice(0..closed(last.as_str()).len());
     }

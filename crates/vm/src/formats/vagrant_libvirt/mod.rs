@@ -1,6 +1,7 @@
 //! Vagrantfiles for the libvirt provider. They are translated to a libvirt domain, which is checked.
 //!
-//! Only lines of settings are read, not Ruby code: a setting inside a condition or a loop is assumed to apply. Source:
+//! Only lines of settings are read, not Ruby code: a setting inside a condition or a loop is assumed to apply, except a
+//! device and the driver. Source:
 //! vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
 
 #[cfg(test)]
@@ -53,6 +54,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     // The indentation of the block's first line.
     let mut own: Option<usize> = None;
     let mut hidden = Hidden::None;
+    let mut open = false;
     for (base, line) in document.text.lines() {
         if hidden.take(line) {
             continue;
@@ -91,9 +93,16 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // A device that only a condition adds may not be there.
         let under = own.is_some_and(|own| indent > own)
             || [" if ", " unless "].iter().any(|it| rest.contains(it));
+        // Nor is the driver that one of several branches chooses.
+        if under && setting(rest, "driver").is_some_and(|it| it != "kvm") {
+            open = true;
+        }
         if !(under && rest.starts_with("pci")) {
             take(&mut made, rest, at);
         }
+    }
+    if let (true, Some((kind, _))) = (open, &mut made.kind) {
+        *kind = "{driver}".to_owned();
     }
     if made.whole.is_empty() {
         return Err(LintError::whole("it contains no block `provider :libvirt do |NAME|`"));

@@ -119,3 +119,23 @@ fn device_under_a_condition_is_not_certain() {
     assert_eq!(severity(&format!("    {pci} if ENV['GPU']\n")), [Severity::Warn]);
     assert_eq!(severity(&format!("    if ENV['GPU']\n      {pci}\n    end\n")), [Severity::Warn]);
 }
+
+#[test]
+fn driver_under_a_condition_leaves_it_open_whether_the_guest_is_emulated() {
+    let has = |driver: &str| {
+        let text = format!(
+            "Vagrant.configure(\"2\") do |config|\n  config.vm.provider :libvirt do |v|\n    v.memory = 2048\n{driver}  end\nend\n"
+        );
+        let all = testing::ids(Kind::VagrantLibvirt, "Vagrantfile", &text);
+        all.iter().any(|it| it.0 == "lv-emulated")
+    };
+    assert!(has("    v.driver = 'qemu'\n"));
+    for driver in [
+        "    if File.exist?('/dev/kvm')\n      v.driver = 'kvm'\n    else\n      v.driver = 'qemu'\n    end\n",
+        "    v.driver = 'kvm'\n    unless has_kvm\n      v.driver = 'qemu'\n    end\n",
+        "    v.driver = 'qemu' if ENV['CI']\n",
+        "    v.driver = File.exist?('/dev/kvm') ? 'kvm' : 'qemu'\n",
+    ] {
+        assert!(!has(driver), "{driver}");
+    }
+}

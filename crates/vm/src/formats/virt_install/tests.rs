@@ -274,3 +274,14 @@ fn command_in_a_folded_value_of_yaml_is_one_line() {
     assert_eq!(testing::bad(Kind::VirtInstall, "a.yml", &task(">")), ["lv-hpet-on"]);
     assert_eq!(testing::bad(Kind::VirtInstall, "a.yml", &task(">-")), ["lv-hpet-on"]);
 }
+
+#[test]
+fn a_remark_about_qemu_and_a_type_of_kvm_leave_the_command() {
+    for kind in ["--virt-type kvm", "--virt-type=kvm", "--virt-type qemu --import"] {
+        let text = format!(
+            "#!/bin/bash\n# qemu-system-x86_64 -cpu help | grep host\nvirt-install {kind} --name a --features kvm_hidden=on \
+             --memory 2048 --os-variant=debian12 --machine q35\n"
+        );
+        assert_eq!(Kind::detect("a.sh", &text), Some(Kind::VirtInstall), "{kind}");
+    }
+}

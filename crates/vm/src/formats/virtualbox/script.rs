@@ -4,7 +4,7 @@ use super::machine::{self, Extra, Machine, Setting};
 use crate::document::Document;
 use crate::formats::vagrant;
 use crate::shell::name_length;
-use crate::words::{Word, statements, words};
+use crate::words::{Word, listed, statements, words};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -242,9 +242,47 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
             machine.cpus = machine.cpus.or_else(|| common.cpus.clone());
             machine.os = machine.os.or_else(|| common.os.clone());
             machine.hint = common.hint;
+            if let Some(os) = machine.os.as_mut()
+                && let Some(value) = assigned(text, &os.value)
+            {
+                os.value = value.to_owned();
+            }
             machine
         })
         .collect()
+}
+
+/// Returns the value of a variable of a shell or a batch file, `$NAME`, `${NAME}` or `%NAME%`, if each line that sets it
+/// has this one.
+fn assigned<'a>(text: &'a str, variable: &str) -> Option<&'a str> {
+    let of_shell = variable.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
+    let of_batch = || variable.strip_prefix('%')?.strip_suffix('%');
+    let name = of_shell.or_else(of_batch)?;
+    if name.is_empty() || name_length(name) != name.len() {
+        return None;
+    }
+    let value = |line: &'a str| {
+        let line = line.trim();
+        let words = ["export ", "local ", "readonly ", "declare ", "set ", "SET "];
+        let line = words.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
+        let line = line.trim_start().trim_start_matches(['"', '$']);
+        let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim();
+        let value = value.split([';', '#']).next().unwrap_or_default().trim();
+        Some(value.trim_matches(['"', '\'']))
+    };
+    // What reads a variable, and a loop, set it without a line of this form.
+    let otherwise = |line: &str| {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        listed("for read select foreach while", first) && words.any(|it| it == name)
+    };
+    if text.lines().any(otherwise) {
+        return None;
+    }
+    let mut values = text.lines().filter_map(value);
+    let first = values.next()?;
+    let plain = first.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    (plain && !first.is_empty() && values.all(|other| other == first)).then_some(first)
 }
 
 /// `v.cpus = 4` of a Vagrantfile, `cpus = 4` and `guest_os_type = "Ubuntu_64"` of Packer.

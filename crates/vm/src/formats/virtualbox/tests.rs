@@ -365,7 +365,7 @@ fn machine_of_arm_has_no_tsc() {
 
 #[test]
 fn type_in_a_variable_leaves_it_open_whether_reads_trap() {
-    let text = "OS=Ubuntu_64\nVBoxManage createvm --name a --ostype \"$OS\" --register\nVBoxManage modifyvm a --cpus 2\n";
+    let text = "OS=$1\nVBoxManage createvm --name a --ostype \"$OS\" --register\nVBoxManage modifyvm a --cpus 2\n";
     let info = ("vb-smp-tsc-emulated", crate::finding::Severity::Info);
     assert_eq!(testing::ids(Kind::Virtualbox, "a.sh", text), [info]);
     assert_eq!(script(&text.replace("\"$OS\"", "FreeBSD_64")), ["vb-smp-tsc-emulated"]);
@@ -415,4 +415,32 @@ fn processors_of_a_vagrantfile_without_commands_are_said() {
     assert_eq!(of(&block(":virtualbox", "CPUS")), []);
     let other = block(":vmware_desktop", "4");
     assert_eq!(of(&format!("{other}{}", block(":virtualbox", "1"))), one);
+}
+
+#[test]
+fn the_system_in_a_variable_is_its_value() {
+    let of = |set: &str, os: &str| {
+        let text = format!("{set}\nVBoxManage createvm --name a --ostype {os} --register\n");
+        testing::ids(crate::Kind::Virtualbox, "a.sh", &text)
+            .iter()
+            .any(|found| found.0 == "vb-paravirt-default-other")
+    };
+    for (set, os) in [
+        ("os=Other_64", "$os"),
+        ("OS=\"Other_64\"", "\"${OS}\""),
+        ("  local os='Other_64' # any", "$os"),
+        ("set OS=Other_64", "%OS%"),
+        ("$os = 'Other_64'", "$os"),
+    ] {
+        assert!(of(set, os), "{set}");
+    }
+    for set in [
+        "os=$1",
+        "os=Other_64\nos=Debian_64",
+        "for os in Other_64 Debian_64; do",
+        "os=Other_64\nread -r os",
+        "oss=Other_64",
+    ] {
+        assert!(!of(set, "$os"), "{set}");
+    }
 }

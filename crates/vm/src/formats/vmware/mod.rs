@@ -105,8 +105,17 @@ fn truth(text: &str) -> Option<bool> {
 const LINUX: &str = "ubuntu debian rhel redhat centos fedora sles suse opensuse asianux mandrake mandriva \
     turbolinux coreos vmware-photon photon rocky alma amazonlinux sjds crxsys crxpod gentoo";
 
+/// Prefixes of the ids of other systems, which are as specific: ESXi itself, Solaris, and earlier systems.
+const NAMED: &str = "vmkernel solaris openserver unixware netware os2 ecomstation dos";
+
+/// Whether an id is of a guest for Arm, which has no TSC.
+fn of_arm(id: &str) -> bool {
+    id.to_ascii_lowercase().starts_with("arm-")
+}
+
 fn guest(id: &str) -> Guest {
     let id = id.to_ascii_lowercase();
+    let id = id.strip_prefix("arm-").unwrap_or(&id).to_owned();
     let has = |names: &str| names.split(' ').any(|name| id.starts_with(name));
     // What replaces a placeholder is not known yet.
     let open = in_plain_value(&id) || id.starts_with("__") && id.ends_with("__");
@@ -141,7 +150,11 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let os = last("guestos");
     let declared = os.map(|entry| guest(entry.value));
     // "other" does not name a system.
-    let specific = os.is_some_and(|entry| !entry.value.to_ascii_lowercase().starts_with("other"));
+    let plain = os.map(|entry| entry.value.to_ascii_lowercase()).unwrap_or_default();
+    let plain = plain.strip_prefix("arm-").unwrap_or(&plain);
+    let specific = os.is_some() && !plain.starts_with("other");
+    let arm = os.is_some_and(|entry| of_arm(entry.value));
+    let named = NAMED.split(' ').any(|name| plain.starts_with(name));
     let (firm, hinted) = if specific { (declared, None) } else { (None, declared) };
     let guest = document.system(firm, hinted, []).guest;
     let head = entries.first().map_or(0..0, |entry| entry.span.clone());
@@ -156,6 +169,9 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
             None => {}
         }
     }
+    if arm {
+        return Ok(Report::of(Known::declared(guest), !whole, findings));
+    }
     if on("monitor_control.virtual_rdtsc") == Some(false) {
         for entry in entries.iter().filter(|entry| entry.key == "monitor_control.virtual_rdtsc") {
             findings.push(
@@ -168,7 +184,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         let span = os.map_or_else(|| head.clone(), |entry| entry.span.clone());
         findings.push(Finding::new(rule!("vmx-default-tsc-ok"), span));
     }
-    if let Some(entry) = os.filter(|_| guest == Guest::Other) {
+    if let Some(entry) = os.filter(|_| guest == Guest::Other && !named) {
         findings.push(
             Finding::new(rule!("vmx-guestos-other"), entry.span.clone())
                 .fix("choose the guest's operating system"),

@@ -106,3 +106,26 @@ fn script_that_adds_settings_is_read() {
         assert_eq!(Kind::detect("a.sh", text), None, "{text}");
     }
 }
+
+#[test]
+fn systems_of_arm_have_no_tsc_and_esxi_is_specific() {
+    let of = |os: &str| {
+        let text = format!("config.version = \"8\"\nguestOS = \"{os}\"\n");
+        let report = testing::report(Kind::Vmware, "m.vmx", &text);
+        (report.guest, report.findings.iter().map(|it| it.rule.id).collect::<Vec<_>>())
+    };
+    for (os, guest) in [
+        ("arm-ubuntu-64", Guest::Linux),
+        ("arm-debian12-64", Guest::Linux),
+        ("arm-windows11-64", Guest::Windows),
+        ("arm-freebsd14-64", Guest::Bsd),
+        ("arm-other6xlinux-64", Guest::Linux),
+        ("arm-other-64", Guest::Other),
+    ] {
+        assert_eq!(of(os), (guest, Vec::new()), "{os}");
+    }
+    for os in ["vmkernel65", "vmkernel8", "solaris11-64"] {
+        assert_eq!(of(os), (Guest::Other, vec!["vmx-default-tsc-ok"]), "{os}");
+    }
+    assert!(of("other-64").1.contains(&"vmx-guestos-other"));
+}

@@ -113,15 +113,22 @@ impl Domain {
     fn guest(&self, document: &Document) -> Known {
         let name = self.get("name").map(Setting::text).unwrap_or_default();
         let boots = |key: &str| self.get(key).is_some();
-        let direct =
-            self.machine() != Machine::Hvm && (boots("ramdisk") || boots("root") || boots("extra"));
+        // Xen starts a kernel in a machine of any type.
+        let kernel = self.get("kernel").map(Setting::text).unwrap_or_default();
+        let direct = crate::guest::linux_kernel(&kernel)
+            || self.machine() != Machine::Hvm
+                && (boots("ramdisk") || boots("root") || boots("extra"));
         let viridian = self.get("viridian").is_some_and(|setting| setting.on() != Some(false));
         let disks = self.get("disk").map_or(&[][..], |disk| &disk.values);
         let images = disks.iter().flat_map(|disk| disk.text.split([',', ' ', '=']).map(base));
         let names = images.filter(|part| is_disk(part)).chain([name.as_str()]);
         let known = document.system(direct.then_some(Guest::Linux), None, names);
+        // Other systems may have it too.
         let other = if viridian { Guest::Windows } else { Guest::Unknown };
-        known.or(Known::declared(document.guest.unwrap_or(other)))
+        known.or(match document.guest {
+            Some(guest) => Known::declared(guest),
+            None => Known { guest: other, guessed: viridian },
+        })
     }
 
     /// Returns whether `cpuid` turns a feature on or off. It has two forms: `"host,tm=0,invtsc=1"` and

@@ -2,6 +2,7 @@
 
 use crate::finding::Severity;
 use crate::formats::Kind;
+use crate::guest::Guest;
 use crate::testing;
 
 fn ids(text: &str) -> Vec<(&'static str, Severity)> {
@@ -135,4 +136,16 @@ fn an_installation_image_tells_more_than_viridian() {
     assert_eq!(bad(&text("debian-12.iso")), ["xen-viridian-linux"]);
     assert_eq!(bad(&text("win10.iso")), ["xen-viridian-no-reference-tsc"]);
     assert_eq!(bad(&text("a.iso")), ["xen-viridian-no-reference-tsc"]);
+}
+
+#[test]
+fn viridian_alone_is_a_guess_and_a_kernel_of_linux_tells_more() {
+    let of = |more: &str| {
+        let text = format!("type = \"hvm\"\nname = \"a\"\nviridian = 1\n{more}");
+        let report = testing::report(Kind::Xen, "a.cfg", &text);
+        (report.guest, report.guessed)
+    };
+    assert_eq!(of(""), (Guest::Windows, true));
+    assert_eq!(of("kernel = \"/boot/vmlinuz\"\n"), (Guest::Linux, false));
+    assert_eq!(of("kernel = \"hvmloader\"\n").0, Guest::Windows);
 }
