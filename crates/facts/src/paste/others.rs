@@ -179,9 +179,9 @@ fn is_of_other(path: &str) -> bool {
         return false;
     }
     let is_log = file.contains(".log") || file.contains(".txt") || file.contains(".out");
-    PLACES.iter().any(|place| path.contains(place)) && is_log
-        || is_log && ["console", "serial", "guest"].iter().any(|word| file.contains(word))
-        || ["console", "serial"].contains(&file) && path.contains('/')
+    let of_a_guest = PLACES.iter().any(|place| path.contains(place))
+        || ["console", "serial", "guest"].iter().any(|word| file.contains(word));
+    is_log && of_a_guest || ["console", "serial"].contains(&file) && path.contains('/')
 }
 
 #[cfg(test)]
