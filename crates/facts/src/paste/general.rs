@@ -4,12 +4,14 @@
 //! Such a sentence has a general subject, a verb of the present, and a word that makes it general: a likeness, machines
 //! of a kind, a condition, "typical". A word with which people write of their own machine outweighs all of them.
 
+use super::habits;
+
 /// Lines of one sentence, at most.
 const LINES: usize = 3;
 
 /// Nouns for the kernel.
-const KERNEL: [&str; 8] =
-    ["kernel", "kernels", "linux", "kern", "noyau", "núcleo", "ядро", "カーネル"];
+const KERNEL: [&str; 9] =
+    ["kernel", "kernels", "linux", "kern", "noyau", "núcleo", "ядро", "カーネル", "jądro"];
 /// The same in a language without blanks.
 const KERNEL_INSIDE: [&str; 2] = ["内核", "カーネル"];
 
@@ -46,7 +48,7 @@ const LOG: [&str; 26] = [
 const LOG_INSIDE: [&str; 5] = ["日志", "输出", "ログ", "出力", "消息"];
 
 /// Verbs of the present.
-const SAYS: [&str; 46] = [
+const SAYS: [&str; 51] = [
     "prints",
     "print",
     "writes",
@@ -93,12 +95,17 @@ const SAYS: [&str; 46] = [
     "сообщает",
     "пишут",
     "выдаёт",
+    "displays",
+    "complains",
+    "wypisuje",
+    "pokazuje",
+    "wyświetla",
 ];
 /// The same in languages without blanks.
-const SAYS_INSIDE: [&str; 6] = ["打印", "输出", "显示", "记录", "出力", "表示"];
+const SAYS_INSIDE: [&str; 8] = ["打印", "输出", "显示", "记录", "出力", "表示", "出ます", "出る"];
 
 /// Words of a likeness.
-const LIKE: [&str; 38] = [
+const LIKE: [&str; 41] = [
     "like this",
     "like these",
     "like the following",
@@ -137,6 +144,9 @@ const LIKE: [&str; 38] = [
     "такого вида",
     "следующего вида",
     "наподобие",
+    "takie linie",
+    "takie komunikaty",
+    "something of this sort",
 ];
 /// The same in languages without blanks.
 const LIKE_INSIDE: [&str; 8] = [
@@ -151,7 +161,7 @@ const LIKE_INSIDE: [&str; 8] = [
 ];
 
 /// Nouns for machines in the plural.
-const MACHINES: [&str; 48] = [
+const MACHINES: [&str; 51] = [
     "machines",
     "boards",
     "systems",
@@ -200,6 +210,9 @@ const MACHINES: [&str; 48] = [
     "ноутбуках",
     "процессорах",
     "гостях",
+    "maszynach",
+    "serwerach",
+    "komputerach",
 ];
 /// Words before such a noun that make it one of the writer's.
 const CERTAIN: [&str; 16] = [
@@ -225,7 +238,7 @@ const MACHINES_INSIDE: [&str; 8] =
     ["旧机器", "老机器", "旧的机器", "某些", "一些机器", "古いマシン", "一部の", "多くの"];
 
 /// Words for a log or a machine of a kind.
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 26] = [
     "typical",
     "typically",
     "usually",
@@ -250,6 +263,8 @@ const KINDS: [&str; 24] = [
     "spesso",
     "типичный",
     "обычно",
+    "zwykle",
+    "często",
 ];
 /// The same in languages without blanks.
 const KINDS_INSIDE: [&str; 4] = ["典型", "通常", "一般に", "一般来说"];
@@ -264,7 +279,7 @@ const A: [&str; 20] = [
 const IF: [&str; 6] = ["if", "falls", "si", "se", "если", "unless"];
 
 /// Words of a sentence about the writer's machine, or about what happened.
-const OWN: [&str; 72] = [
+const OWN: [&str; 80] = [
     "i",
     "my",
     "we",
@@ -337,6 +352,14 @@ const OWN: [&str; 72] = [
     "qui",
     "я",
     "у",
+    "ours",
+    "mes",
+    "mój",
+    "moja",
+    "moim",
+    "mojej",
+    "nasz",
+    "naszym",
 ];
 /// The same, for Russian and for languages without blanks.
 const OWN_INSIDE: [&str; 16] = [
@@ -373,7 +396,8 @@ pub(super) fn leads_in(lines: &[String], at: usize) -> bool {
     let mut parts: Vec<String> = above.map(bare).collect();
     parts.reverse();
     parts.push(bare(&lines[at]));
-    let text = parts.join(" ");
+    // Their stops end no sentence.
+    let text = parts.join(" ").replace("z. b.", "z.b.").replace("p. ej.", "por ejemplo");
     let sentence = text.rsplit([';', '!', '?', '\u{3002}']).next().unwrap_or_default();
     let sentence = sentence.rsplit(". ").next().unwrap_or_default();
     is_general(sentence.trim())
@@ -387,11 +411,6 @@ fn is_general(sentence: &str) -> bool {
     let inside = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let likens = inside(&LIKE) || inside(&LIKE_INSIDE);
-    // The word of a likeness does not mean a machine that is here.
-    let is_own = |word: &&&str| OWN.contains(word) && !(likens && **word == "this");
-    if words.iter().any(|word| is_own(&word)) || inside(&OWN_INSIDE) {
-        return false;
-    }
     let of_a_kind = || {
         let plural = words.iter().enumerate().any(|(at, word)| {
             let before = &words[at.saturating_sub(3)..at];
@@ -399,6 +418,16 @@ fn is_general(sentence: &str) -> bool {
         });
         plural || inside(&MACHINES_INSIDE)
     };
+    let shows_a_kind = habits::shows_a_kind(sentence);
+    // The word of a likeness does not mean a machine that is here.
+    let is_meant = |word: &str| match word {
+        "this" => likens || shows_a_kind || of_a_kind() && has(&KINDS),
+        "here" => shows_a_kind,
+        _ => false,
+    };
+    if words.iter().any(|word| OWN.contains(word) && !is_meant(word)) || inside(&OWN_INSIDE) {
+        return false;
+    }
     let says = has(&SAYS) || inside(&SAYS_INSIDE);
     let of_kernel = has(&KERNEL) || inside(&KERNEL_INSIDE);
     let of_log = has(&LOG) || inside(&LOG_INSIDE);
@@ -407,7 +436,10 @@ fn is_general(sentence: &str) -> bool {
         || sentence.starts_with("如果")
         || sentence.starts_with("もし");
     let of_any = kind && (has(&A) || inside(&KINDS_INSIDE) || of_a_kind());
-    of_kernel && says && (likens || of_a_kind() || condition || kind)
+    let subject = habits::Subject { kernel: of_kernel, machines: of_a_kind(), says, likens };
+    shows_a_kind
+        || habits::is_general(sentence, &words, subject)
+        || of_kernel && says && (likens || of_a_kind() || condition || kind)
         || of_log && says && (of_a_kind() || of_any)
         || of_log && of_any && !says
 }
