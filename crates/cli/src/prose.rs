@@ -146,12 +146,18 @@ impl Unread {
     /// `shown`: the name of the text.
     pub(crate) fn of(shown: &str, is_empty: bool, subjects: &Subjects) -> Self {
         let head = format!("{shown} has no line that looks like a Linux kernel message");
+        // `A says`, `A and B say`
         let pages = |words: &[&str]| {
             let page = |word: &&str| match word.contains('\'') {
                 true => format!("`clocksmith explain \"{word}\"`"),
                 false => format!("`clocksmith explain '{word}'`"),
             };
-            words.iter().map(page).collect::<Vec<_>>().join(", ")
+            let pages: Vec<String> = words.iter().map(page).collect();
+            match pages.split_last() {
+                Some((last, [])) => format!("{last} says"),
+                Some((last, others)) => format!("{} and {last} say", others.join(", ")),
+                None => String::new(),
+            }
         };
         let named = subjects.pages();
         let is_said = |what: &&str| !named.is_empty() || *what == explain::EXAMPLES;
@@ -159,7 +165,7 @@ impl Unread {
             let words = match named.is_empty() {
                 true => String::new(),
                 false => format!(
-                    ". It mentions words about clocks: {} says what is known about them",
+                    ". It mentions words about clocks: {} what is known about them",
                     pages(&named)
                 ),
             };
@@ -171,7 +177,7 @@ impl Unread {
             let rate = subjects.rate.as_ref().map_or_else(String::new, |rate| format!(" {rate}."));
             format!(
                 "{head}, and nothing else that clocksmith can read. It seems to be about a clock \
-                 that shows the wrong time: {} says what is known about that.{rate} To settle it, run \
+                 that shows the wrong time: {} what is known about that.{rate} To settle it, run \
                  `clocksmith why` on that machine, or give, here, the output of `timedatectl` and \
                  `chronyc tracking` from there",
                 pages(&named)
@@ -179,7 +185,7 @@ impl Unread {
         } else if subjects.wall.is_empty() && !subjects.reads.is_empty() {
             format!(
                 "{head}, and nothing else that clocksmith can read. It mentions words about reading \
-                 the clock: {} says what is known about them. To settle it, run `clocksmith why` on \
+                 the clock: {} what is known about them. To settle it, run `clocksmith why` on \
                  that machine, or give, here, that machine's output of `dmesg`, `cat /proc/cmdline` \
                  and `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
                 pages(&named)
@@ -190,7 +196,7 @@ impl Unread {
                 false => "",
             };
             format!(
-                "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} says what is known about \
+                "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} what is known about \
                  them. To settle it, run `clocksmith why` on that machine, or give, here, that machine's output of {dmesg}\
                  `timedatectl` and `chronyc tracking`",
                 pages(&named)
