@@ -121,7 +121,7 @@ impl Gather {
         let behind_blank = std::mem::replace(&mut self.is_blank, false);
         let date =
             if dated::has_time(bare) { wall::seconds(line).zip(dated::form(bare)) } else { None };
-        let at = stripped.at.filter(|_| date.is_some() || !is_inside(bare, stripped.message));
+        let at = stripped.at.filter(|_| date.is_some() || !is_inside(stripped.front(bare)));
         if at.is_none() && date.is_none() {
             if extent::is_login(bare) {
                 self.is_console = true;
@@ -329,9 +329,8 @@ fn parts(line: &str, behind_blank: bool) -> bool {
         && !transcript::is_prompt(text)
 }
 
-/// Whether a time stamp is inside a sentence: words without a date precede it.
-fn is_inside(line: &str, message: &str) -> bool {
-    let front = line.len().checked_sub(message.len()).and_then(|end| line.get(..end));
+/// Whether a time stamp is inside a sentence, by the text before its message: words without a date precede it.
+fn is_inside(front: Option<&str>) -> bool {
     let Some(words) = front.and_then(|front| front.split('[').next()) else { return false };
     words.split_ascii_whitespace().filter(|word| word.starts_with(char::is_alphabetic)).count() > 2
 }

@@ -57,9 +57,7 @@ pub(super) fn not_yet((year, month): (u16, u8)) -> Option<Version> {
 
 /// Year and month of the date before a line, if it has both.
 pub(super) fn date(line: &str) -> Option<(u16, u8)> {
-    let stripped = strip(line);
-    // Signs at the end of the line are not in the message: the difference in length may be inside a character.
-    let front = line.get(..line.len().checked_sub(stripped.message.len())?)?;
+    let front = strip(line).front(line)?;
     let front = front.get(..front.len().min(64))?;
     let words =
         || front.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

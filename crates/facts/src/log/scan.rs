@@ -133,8 +133,9 @@ struct Scanner {
     forwarded: forwarded::Forwarded,
     /// The further lines of records.
     further: further::Records,
-    /// Whether the lines of this window under the kernel's name have time stamps, so that one without is a program's.
-    stamps: bool,
+    /// Whether the lines of this window under the kernel's name have time stamps, so that one without is a program's;
+    /// `None` until such a line is read.
+    stamps: Option<bool>,
 }
 
 impl Scanner {
@@ -173,7 +174,7 @@ impl Scanner {
             stamp_back: None,
             forwarded: forwarded::Forwarded::default(),
             further: further::Records::default(),
-            stamps: false,
+            stamps: None,
         }
     }
 
@@ -206,7 +207,7 @@ impl Scanner {
                 }
             }
         };
-        self.stamps = unstamped::are_foreign_in(&window[..complete]);
+        self.stamps = None;
         self.sample(&window[at..complete]);
         self.gather.lines(&window[at..complete]);
         at = self.pass_older(finder, window, at..complete);
@@ -299,7 +300,10 @@ impl Scanner {
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
             return end;
         }
-        if self.stamps && json.is_none() && line.is_under_its_name_alone() {
+        if json.is_none()
+            && line.is_under_its_name_alone()
+            && *self.stamps.get_or_insert_with(|| unstamped::are_foreign_in(&window[..complete]))
+        {
             return end;
         }
         // Beside the kernel's own lines, those that a program forwards are of another kernel, or invented.

@@ -22,8 +22,7 @@ const TIME: usize = 8;
 /// The text before the message of a line.
 fn front(line: &str) -> Option<&str> {
     let line = line.trim_end();
-    let message = strip(line).message.len();
-    let front = line.get(..line.len().checked_sub(message)?)?;
+    let front = strip(line).front(line)?;
     Some(front.get(..front.len().min(96)).unwrap_or(front))
 }
 

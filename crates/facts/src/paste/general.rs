@@ -445,10 +445,10 @@ fn is_general(sentence: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn leads(text: &str) -> bool {
+    pub(in crate::paste) fn leads(text: &str) -> bool {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         leads_in(&lines, lines.len() - 1)
     }

@@ -461,12 +461,7 @@ pub(super) fn shows_a_kind(sentence: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::general::leads_in;
-
-    fn leads(text: &str) -> bool {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        leads_in(&lines, lines.len() - 1)
-    }
+    use super::super::general::tests::leads;
 
     #[test]
     fn habits_possibilities_examples_and_sources_are_of_no_certain_machine() {

@@ -48,6 +48,12 @@ impl<'a> Stripped<'a> {
         self.named && self.dated && self.kernel == Some(true) && self.at.is_none()
     }
 
+    /// The text before the message in its line. Signs at the end of the line may be missing in the message, so that the
+    /// difference in length can be inside a character: `None`.
+    pub(crate) fn front<'b>(&self, line: &'b str) -> Option<&'b str> {
+        line.get(..line.len().checked_sub(self.message.len())?)
+    }
+
     /// Whether the line has no prefix, and begins as only kernel messages do.
     pub(crate) fn is_message(&self) -> bool {
         self.kernel.is_none() && begins_like_kernel(self.message)
