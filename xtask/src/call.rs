@@ -131,7 +131,7 @@ impl Call {
         let second = writer.try_clone().map_err(|error| failed("a pipe for", &error))?;
         let mut command = Command::new(program);
         if self.linted {
-            command.envs(crate::lint::environment(context));
+            command.envs(crate::lint::environment());
         }
         command.args(arguments).envs(self.env).stdin(Stdio::null()).stdout(writer).stderr(second);
         let mut child = command.spawn().map_err(|error| failed("starting", &error))?;

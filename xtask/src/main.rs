@@ -37,9 +37,6 @@ use std::process::ExitCode;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    if let Some(code) = lint::as_wrapper() {
-        return code;
-    }
     let code = tests();
     if output::is_lost() { ExitCode::FAILURE } else { code }
 }

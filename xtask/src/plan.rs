@@ -20,7 +20,7 @@ pub(crate) const TURNS: &[&[&str]] = &[
     &["fleet", "no-default-features"],
     &["boots", "vm"],
     &["fix", "emulator"],
-    &["wall-clock", "doc"],
+    &["wall-clock"],
     &["paravirt", "crash"],
     &["miri", "tsan", "book-html", "who-calibration"],
     &["fuzz", "scenarios", "wheels"],

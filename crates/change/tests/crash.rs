@@ -1,7 +1,8 @@
 //! If a run is killed at any system call, the next run finds the old state or the new one, never a state in between.
 //!
-//! The tests kill a run before every fourth system call that changes anything. With `CLOCKSMITH_CRASH=all`
-//! (`./test.sh crash`) they kill it before every system call, and kill recoveries from more states; this takes a few minutes.
+//! The tests kill a run before every fourth system call that changes anything, and a recovery before every eighth. With
+//! `CLOCKSMITH_CRASH=all` (`./test.sh crash`) they kill it before every system call, and kill recoveries from more
+//! states; this takes a few minutes.
 
 #![cfg(all(target_env = "gnu", target_pointer_width = "64"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -210,7 +211,7 @@ fn a_recovery_killed_at_every_stop() {
             if case.recovered(&check, "the first") == end {
                 // Recoveries from neighbouring states make nearly the same calls: each is killed at some of them, the
                 // next one at others.
-                let stops = if thorough() { (1 + states % 9, 9) } else { (1, 4) };
+                let stops = if thorough() { (1 + states % 9, 9) } else { (1 + states % 8, 8) };
                 states += 1;
                 let (points, old, new) = kill_each(&case, "half", Victim::Alone, recover, stops);
                 assert!(new == 0 && old > 0, "{from}, stop {stop}");
@@ -220,5 +221,5 @@ fn a_recovery_killed_at_every_stop() {
         }
     }
     println!("recovery: killed at {total} points, from {states} states");
-    assert!(total >= 200);
+    assert!(total >= 100);
 }

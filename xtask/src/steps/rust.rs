@@ -81,7 +81,7 @@ pub(crate) static FMT: Step = Step {
 /// The compiler of [`COMPILE`] keeps its warnings, and cargo shows them each time.
 pub(crate) static CLIPPY: Step = Step {
     name: "clippy",
-    what: "all crates with all features compile without a lint of rustc, of clippy or of rustdoc",
+    what: "all crates with all features compile without a lint of rustc or of clippy",
     tier: Tier::Default,
     emulated: false,
     beside: false,
@@ -102,16 +102,15 @@ pub(crate) static CLIPPY: Step = Step {
     },
 };
 
-/// What cargo itself makes of the documentation; the lints of rustdoc are also part of [`CLIPPY`].
 pub(crate) static DOC: Step = Step {
     name: "doc",
-    what: "`cargo doc` makes the documentation without a warning",
+    what: "`cargo doc` makes the documentation without a lint of rustdoc",
     tier: Tier::All,
     emulated: false,
     beside: false,
     seconds: 70,
     budget: 200,
-    short: None,
+    short: Some(70),
     needs: &[CC],
     uses: &[],
     run: |context| {

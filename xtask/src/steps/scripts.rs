@@ -57,7 +57,7 @@ pub(crate) static C: Step = Step {
     short: None,
     needs: &[CC, Need::Tool("pkg-config", "pkg-config"), Need::Package("g++ binutils cmake")],
     uses: &[],
-    run: |context| call("crates/clock-c/test.sh --bench").script(context),
+    run: |context| call("crates/clock-c/test.sh").script(context),
 };
 
 pub(crate) static PYTHON: Step = Step {
@@ -71,7 +71,7 @@ pub(crate) static PYTHON: Step = Step {
     short: None,
     needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv")],
     uses: &[],
-    run: |context| call("python/test.sh --bench").script(context),
+    run: |context| call("python/test.sh").script(context),
 };
 
 pub(crate) static WHEELS: Step = Step {
@@ -322,12 +322,19 @@ pub(crate) static SPEED: Step = Step {
     seconds: 240,
     budget: 600,
     short: None,
-    needs: &[CC, Need::Tool("grep", "grep")],
+    needs: &[
+        CC,
+        Need::Tool("grep", "grep"),
+        Need::Tool("pkg-config", "pkg-config"),
+        Need::Package("g++ binutils cmake python3-venv"),
+    ],
     uses: &[],
     run: |context| {
         call("cargo bench --locked -p clocksmith-cli --bench why_speed").run(context)?;
         call("cargo bench --locked -p clocksmith-clock-bench --bench read_cost -- --quick")
             .run(context)?;
-        call("cargo bench --locked -p clocksmith-measure --bench plain_c").run(context)
+        call("cargo bench --locked -p clocksmith-measure --bench plain_c").run(context)?;
+        call("crates/clock-c/test.sh --bench").script(context)?;
+        call("python/test.sh --bench").script(context)
     },
 };

@@ -325,7 +325,9 @@ fn lint_of_a_directory_fails_for_files_that_it_cannot_use() {
     let said = text(&out.stderr).to_owned();
     assert!(said.contains("long.xml: it has more than 4 MiB"), "{said}");
     assert!(!said.contains("long.txt") && text(&out.stdout).contains("good.xml"), "{said}");
-    fs::remove_file(dir.path().join("long.xml")).unwrap();
+    for long in ["long.xml", "long.txt"] {
+        fs::remove_file(dir.path().join(long)).unwrap();
+    }
     assert_eq!(run(&["vm", "lint", name]).status.code(), Some(0));
     let deep = dir.path().join("d/".repeat(17));
     fs::create_dir_all(&deep).unwrap();

@@ -80,25 +80,34 @@ fn processor_time() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
+/// Asserts that the second time is less than so many times the first. A machine that was busy for a moment gets another
+/// chance.
+fn grows_by_less(what: &str, times: f64, took: impl Fn() -> (f64, f64)) {
+    let mut seen = Vec::new();
+    let good = (0..3).any(|_| {
+        let (short, long) = took();
+        seen.push((short, long));
+        long < short * times
+    });
+    assert!(good, "{what:?} took {seen:?}");
+}
+
 #[test]
 fn long_texts_are_read_in_time_that_grows_with_them() {
     let took = |text: &str| {
-        let runs = (0..2).map(|_| {
-            // Of this thread alone, whatever else runs.
-            let began = processor_time();
-            let (lines, pasted) = read(text);
-            let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);
-            pasted.complete(&mut facts);
-            assert!(facts.symptoms.len() <= 64);
-            let _ = paste::sections(&lines);
-            processor_time() - began
-        });
-        runs.fold(f64::MAX, f64::min)
+        // Of this thread alone, whatever else runs.
+        let began = processor_time();
+        let (lines, pasted) = read(text);
+        let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);
+        pasted.complete(&mut facts);
+        assert!(facts.symptoms.len() <= 64);
+        let _ = paste::sections(&lines);
+        processor_time() - began
     };
     for piece in PIECES {
-        let (short, long) = (took(&piece.repeat(50)), took(&piece.repeat(800)));
+        let (short, long) = (piece.repeat(50), piece.repeat(800));
         // Sixteen times the text: a square takes 256 times as long.
-        assert!(long < short * 120.0, "{piece:?}: {short} s, then {long} s");
+        grows_by_less(piece, 120.0, || (took(&short), took(&long)));
     }
 }
 
@@ -117,17 +126,13 @@ fn texts_of_ever_new_names_are_read_in_time_that_grows_with_them() {
     let took = |kind: fn(usize) -> String, count: usize| {
         let lines: Vec<String> =
             (0..count).map(kind).collect::<String>().lines().map(str::to_owned).collect();
-        let runs = (0..2).map(|_| {
-            let began = processor_time();
-            let _ = (paste::headed(&lines), paste::hosts(&lines), paste::mixed(&lines));
-            processor_time() - began
-        });
-        runs.fold(f64::MAX, f64::min)
+        let began = processor_time();
+        let _ = (paste::headed(&lines), paste::hosts(&lines), paste::mixed(&lines));
+        processor_time() - began
     };
     for kind in KINDS {
-        let (short, long) = (took(kind, 200), took(kind, 4_800));
         // 24 times the text: a square takes 576 times as long.
-        assert!(long < short * 150.0, "{:?}: {short} s, then {long} s", kind(0));
+        grows_by_less(&kind(0), 150.0, || (took(kind, 200), took(kind, 4_800)));
     }
 }
 
