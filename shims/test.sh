@@ -68,6 +68,8 @@ dependent() {
     rm -rf "$dir/$crate/benches" "$dir/$crate/examples" "$dir/$crate/Cargo.lock"
     {
         without_benches "$source/Cargo.toml"
+        # Its tests name itself as a dependency, which cargo leaves out of a package.
+        if [ "$crate" = fastrace ]; then printf '\n[dev-dependencies.fastrace]\npath = "."\nfeatures = ["enable"]\n'; fi
         printf '\n[workspace]\n\n[patch.crates-io]\n%s = { path = "%s" }\n' "$shim" "$here/$shim"
     } >"$dir/$crate/Cargo.toml"
     fetched cargo fetch --manifest-path "$dir/$crate/Cargo.toml"
