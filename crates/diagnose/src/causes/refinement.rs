@@ -16,16 +16,27 @@ fn detected(log: &KernelLog) -> Option<(&Entry, u64)> {
     })
 }
 
-/// The parts per million by which the refined frequency of the TSC differs from the one detected first, if they agree:
-/// then the refinement was not disturbed.
-pub(super) fn confirmed_ppm(log: &KernelLog) -> Option<u64> {
+/// The parts per million by which the refined frequency of the TSC differs from the one detected first.
+fn difference_ppm(log: &KernelLog) -> Option<u64> {
     let (_, early) = detected(log)?;
     let (_, late) = log.last(|event| match event {
         Event::Refined { khz } => Some(*khz),
         _ => None,
     })?;
-    let off = early.abs_diff(late).saturating_mul(1_000_000).checked_div(late)?;
-    (off < AGREE_PPM).then_some(off)
+    early.abs_diff(late).saturating_mul(1_000_000).checked_div(late)
+}
+
+/// The same, if they agree: then the refinement was not disturbed.
+pub(super) fn confirmed_ppm(log: &KernelLog) -> Option<u64> {
+    difference_ppm(log).filter(|off| *off < AGREE_PPM)
+}
+
+/// The same, if they agree, or differ by far less than the rate by which a check of the TSC found it wrong: a refinement
+/// that was disturbed by that rate would differ from the first figure by as much.
+fn confirmed_against(log: &KernelLog, ppm: f64) -> Option<u64> {
+    const PART: f64 = 0.1;
+    #[allow(clippy::cast_precision_loss)]
+    difference_ppm(log).filter(|off| *off < AGREE_PPM || (*off as f64) < PART * ppm.abs())
 }
 
 /// The refined frequency of the TSC is in the log, and the one detected first is not: whether that confirms it is open.
@@ -69,7 +80,7 @@ pub(super) fn confirmed_before(
     // Two measurements that agree so well exclude a wrong frequency for good, even if the lines have no stamps.
     const EXCLUDED_PPM: u64 = 5;
     let other = ppm.is_some_and(|ppm| ppm.abs() > OTHER_PPM) && incident.clocksource == "tsc";
-    let agree = confirmed_ppm(log).filter(|_| other)?;
+    let agree = confirmed_against(log, ppm.filter(|_| other)?)?;
     let at_all = refined.at.is_some() && incident.at.is_some();
     if !(agree < EXCLUDED_PPM || at_all && soon_after(refined, incident)) {
         return None;
@@ -104,7 +115,7 @@ pub(super) fn refinement_wrong(
     let wd = incident.decode(rates).wd_seconds.unwrap_or(0.0);
     let measurable = (ppm * 1e-6 * wd).abs() >= MEASURABLE_S;
     // Two figures that agree: the second one was not disturbed.
-    if confirmed_ppm(log).is_some() {
+    if confirmed_against(log, ppm).is_some() {
         return None;
     }
     let detected = detected(log);
