@@ -302,8 +302,32 @@ mod tests {
         file
     }
 
+    /// Runs a test of the memory of this process in a separate process: other tests allocate meanwhile.
+    fn alone(test: &str, body: fn()) {
+        const SET: &str = "CLOCKSMITH_TEST_ALONE";
+        if std::env::var_os(SET).is_some() {
+            return body();
+        }
+        let test = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
+        let ran = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &test, "--nocapture"])
+            .env(SET, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(
+            said.contains("test result: ok. 1 passed"),
+            "{said}{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+    }
+
     #[test]
     fn sections_that_grow_cost_the_debugging_information_and_no_more() {
+        alone("sections_that_grow_cost_the_debugging_information_and_no_more", sections_that_grow);
+    }
+
+    fn sections_that_grow() {
         let packed = zeros(400);
         let mut read = Vec::new();
         flate2::read::ZlibDecoder::new(&zeros(2)[..]).read_to_end(&mut read).unwrap();
@@ -336,6 +360,10 @@ mod tests {
 
     #[test]
     fn name_that_grows_when_it_is_made_readable_ends_the_child_alone() {
+        alone("name_that_grows_when_it_is_made_readable_ends_the_child_alone", name_that_grows);
+    }
+
+    fn name_that_grows() {
         // Each parameter is a template of all before it, twice.
         let mut name = "_Z1fI1A".to_owned();
         for step in 0..28 {
