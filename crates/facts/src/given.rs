@@ -49,6 +49,16 @@ pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
     Ok(file)
 }
 
+/// Returns the number of the user whose symbolic link this name in a directory is, if that is neither root nor the user
+/// who runs this program: the link may lead to a file that its owner may not read, so it is not followed.
+#[must_use]
+pub fn link_of_another_user(path: &Path) -> Option<u32> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+    let ours = [0, rustix::process::geteuid().as_raw()];
+    (is_link && !ours.contains(&stat.st_uid)).then_some(stat.st_uid)
+}
+
 fn id(stat: &Stat) -> (u64, u64) {
     // The types of these fields differ between processors.
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]

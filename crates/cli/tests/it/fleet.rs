@@ -278,3 +278,43 @@ fn lines_leaves_out_what_cannot_be_an_input_beside_bundles() {
         assert!(said.contains("left out"), "{words:?}: {said}");
     }
 }
+
+/// As root in a directory of another user, whose links lead to files that this user may not read.
+#[test]
+fn directory_links_of_another_user_are_left_out() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let secret = bundle(dir.path(), "secret/b.tgz");
+    let given = dir.path().join("given");
+    std::fs::create_dir(&given).unwrap();
+    let lines = |user: u32| {
+        let link = given.join("b.tgz");
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(user), None).unwrap();
+        let out = clocksmith(&["fleet", "--lines", text(&given)]);
+        std::fs::remove_file(&link).unwrap();
+        (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    assert!(lines(0).0.contains("\"verdict\""));
+    let (printed, said) = lines(65_534);
+    assert!(!printed.contains("verdict"), "{printed}");
+    assert!(said.contains("b.tgz is a link of another user (65534), and is left out"), "{said}");
+
+    let hosts = "<capabilities><host><cpu><arch>x86_64</arch><model>EPYC</model>\
+        <counter name='tsc' frequency='2994372000' scaling='no'/></cpu></host></capabilities>";
+    std::fs::write(dir.path().join("h.xml"), hosts).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("h.xml"), given.join("h.xml")).unwrap();
+    let migrate = || {
+        let out = clocksmith(&["vm", "migrate", "--frequency", "3000000000", "--to", text(&given)]);
+        (String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    assert!(migrate().0.contains("2994"), "{:?}", migrate());
+    std::os::unix::fs::lchown(given.join("h.xml"), Some(65_534), None).unwrap();
+    let (printed, said) = migrate();
+    assert!(
+        !printed.contains("2994") && said.contains("a link of another user"),
+        "{printed}{said}"
+    );
+}

@@ -133,6 +133,11 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
                 bail!("{} is deeper than {DEPTH} directories", path.display());
             }
             directory(&path, depth - 1, inputs)?;
+        } else if let Some(user) = given::link_of_another_user(&path) {
+            err::line(&format!(
+                "clocksmith: {} is a link of another user ({user}), and is left out",
+                path.display()
+            ));
         } else if path.is_file() {
             // A file whose beginning cannot be read is passed on; its reader reports the reason.
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();

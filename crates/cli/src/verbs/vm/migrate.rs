@@ -144,6 +144,13 @@ fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
             bail!("{} has more than {MAX_NAMES} names; give lists of hosts", path.display());
         }
         for file in files {
+            if let Some(user) = given::link_of_another_user(&file) {
+                err::line(&format!(
+                    "clocksmith: {} is a link of another user ({user}), and is left out",
+                    file.display()
+                ));
+                continue;
+            }
             if let Some(kind) =
                 std::fs::metadata(&file).ok().and_then(|meta| special(meta.file_type()))
             {
