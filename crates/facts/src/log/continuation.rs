@@ -297,7 +297,7 @@ pub(super) fn quotes(message: &str) -> bool {
             .match_indices(sign)
             .any(|(at, _)| at == 0 || message[..at].ends_with([' ', '(', '=', ':']))
     };
-    opens('\'') || opens('"') || names_itself(message)
+    opens('\'') || opens('"') || opens('`') || names_itself(message)
 }
 
 /// Whether a quotation is not closed at the end of the line.

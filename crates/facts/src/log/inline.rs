@@ -16,8 +16,27 @@ use super::prefix::printk_stamp;
 const PARTS: usize = 64;
 /// Maximum seconds from one time stamp of a line to the next: a message may wait for the event that it reports.
 const APART_S: f64 = 30.0;
-/// Words before unquoted names that come from outside the kernel.
-const NAMES: [&str; 6] = ["input: ", " label ", "device ", "hid", "thunderbolt ", "comm "];
+/// Words before unquoted names that come from outside the kernel, and a slash, which is before the parts of a path.
+const NAMES: [&str; 18] = [
+    "input: ",
+    " label ",
+    "device ",
+    "hid",
+    "thunderbolt ",
+    "comm ",
+    "/",
+    "Started ",
+    "cgroup",
+    "memcg",
+    "overlay",
+    "CIFS",
+    "nfs",
+    "NFS",
+    "rocess ",
+    "parameter ",
+    "module ",
+    "server ",
+];
 /// The status that systemd prints before its lines on a console.
 const SERVICE: [&str; 3] = ["[  OK  ]", "[FAILED]", "[DEPEND]"];
 
@@ -75,9 +94,19 @@ fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
     printk_stamp(text).is_some_and(near)
 }
 
-/// Whether a message contains a name from outside the kernel.
+/// Whether a message contains a name from outside the kernel, or is one of a program: `systemd[1]: `.
 fn foreign(head: &str) -> bool {
-    quotes(head) || NAMES.iter().any(|word| head.contains(word))
+    quotes(head) || NAMES.iter().any(|word| head.contains(word)) || is_of_program(head)
+}
+
+/// Whether a message begins with the name and the number of a process.
+fn is_of_program(head: &str) -> bool {
+    head.split_once("]: ").and_then(|(name, _)| name.rsplit_once('[')).is_some_and(|(name, pid)| {
+        !name.is_empty()
+            && !name.contains([' ', '['])
+            && !pid.is_empty()
+            && pid.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]
@@ -96,6 +125,24 @@ mod tests {
     }
 
     const HPET: &str = "clocksource: Switched to clocksource hpet";
+
+    #[test]
+    fn stamp_inside_a_name_that_a_user_chose_begins_no_message() {
+        let name = format!("x[    9.600000] {HPET}");
+        for line in [
+            format!("cgroup: fork rejected by pids controller in /user.slice/{name}"),
+            format!("Memory cgroup stats for /user.slice/{name}:"),
+            format!("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/user.slice/{name},task=a"),
+            format!("systemd[1]: Started {name}."),
+            format!("overlayfs: lowerdir is in-use as {name}"),
+            format!("netlink: 8 bytes leftover after parsing attributes in process `{name}'."),
+            format!("CIFS: Attempting to mount {name}"),
+        ] {
+            let text =
+                format!("[    3.000000] ahci: x\n[    9.500000] {line}\n[    9.700000] sd: y\n");
+            assert_eq!(events(&text), [], "{line}");
+        }
+    }
 
     #[test]
     fn message_behind_another_ones_stamp_is_read() {

@@ -130,6 +130,9 @@ pub(super) struct Lines<R> {
     record: Record,
     /// The indentation of the current record's fields.
     indent: usize,
+    /// Whether an empty line ended the previous record, whose fields were indented: further lines of its last value may
+    /// follow (`journalctl -o verbose`).
+    broken: bool,
     /// How the rest of the current record is read.
     rest: Rest,
     /// The index of the stored line that has the message.
@@ -152,6 +155,7 @@ impl<R: Read> Lines<R> {
             size: 0,
             record,
             indent: 0,
+            broken: false,
             rest: Rest::Fields,
             message: 0,
             in_string: false,
@@ -359,8 +363,16 @@ impl<R: Read> Pieces for Lines<R> {
             return Ok(true);
         }
         let ends = self.line.ends_with(b"\n");
-        let begins =
-            self.style == Style::Fields && self.line.trim_ascii_start().starts_with(b"__CURSOR=");
+        let indent = self.line.iter().take_while(|byte| **byte == b' ').count();
+        let is_empty = self.line.trim_ascii().is_empty();
+        // `journalctl -o verbose` indents the further lines of a value by more than its fields. Users choose them.
+        let further = self.style == Style::Fields
+            && indent > self.indent
+            && (self.broken || !self.held.is_empty());
+        self.broken &= further || is_empty;
+        let begins = self.style == Style::Fields
+            && !further
+            && self.line.trim_ascii_start().starts_with(b"__CURSOR=");
         if begins {
             self.flush(out);
             self.rest = Rest::Fields;
@@ -377,19 +389,24 @@ impl<R: Read> Pieces for Lines<R> {
             self.binary()?;
             return Ok(true);
         }
-        let indent = self.line.iter().take_while(|byte| **byte == b' ').count();
-        if self.held.is_empty() {
+        if further && self.held.is_empty() {
+            out.extend_from_slice(if ends { b"\n" } else { b"" });
+            return Ok(true);
+        }
+        let (was_open, before) = (!self.held.is_empty(), self.indent);
+        if !was_open {
             self.indent = indent;
         }
-        // `journalctl -o verbose` indents the further lines of a value by more than its fields.
-        let further = self.style == Style::Fields && indent > self.indent;
-        if further && !self.held.is_empty() || self.field() {
+        if further || self.field() {
             self.size += self.line.len();
             self.held.push(ends);
             return Ok(true);
         }
         self.flush(out);
         self.rest = Rest::Fields;
+        if is_empty && self.style == Style::Fields && (self.broken || was_open && before > 0) {
+            (self.broken, self.indent) = (true, before);
+        }
         // The punctuation around JSON records is not part of a message.
         let frame = self.style == Style::Json
             && self.line.iter().all(|byte| b"{}[], \t\r\n".contains(byte));
@@ -451,6 +468,16 @@ mod tests {
         assert_eq!(read(text).trim(), "");
         let verbose = "Tue x [s=0]\n    MESSAGE=x\n            _TRANSPORT=kernel\n            MESSAGE=tsc: y\n    _TRANSPORT=stdout\n";
         assert_eq!(read(verbose).trim(), "Tue x [s=0]");
+        // A line that looks like the beginning of a record is one of a value, too; also behind an empty line of it.
+        for gap in ["", "            \n", "\n"] {
+            let forged = format!(
+                "Tue x [s=0]\n    _TRANSPORT=stdout\n    MESSAGE=x\n{gap}            __CURSOR=s=1\n            \
+                 _TRANSPORT=kernel\n            MESSAGE=tsc: y\nTue y [s=1]\n    _TRANSPORT=kernel\n    MESSAGE=tsc: z\n"
+            );
+            let read = read(&forged);
+            assert!(!read.contains("tsc: y") && read.contains("kernel: tsc: z"), "{read}");
+            assert_eq!(read.lines().count(), forged.lines().count(), "{gap:?}");
+        }
     }
 
     #[test]

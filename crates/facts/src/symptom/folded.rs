@@ -18,8 +18,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         let line = page.line(number);
         number += 1;
         if let Some((frames, count)) = stack(line) {
-            // Root first.
-            sum.add(frames.split(';').rev(), count);
+            // Root first: the name of the process, which anybody chooses. A function that reads hardware calls no other.
+            let inner = frames.split_once(';').filter(|(process, _)| {
+                matches!(
+                    functions::role(process),
+                    Some(Role::Reads(_) | Role::Page | Role::Counter)
+                )
+            });
+            sum.add(inner.map_or(frames, |(_, inner)| inner).split(';').rev(), count);
             stacks += 1;
             end = number;
         } else if !line.trim().is_empty() {

@@ -92,7 +92,9 @@ fn row(line: &str) -> Option<Row<'_>> {
         };
         let marked = line.find("[k] ").or_else(|| line.find("[.] "));
         if let Some(mark) = marked {
-            return Some(Row { share, own, symbol: line[mark + 4..].trim() });
+            let symbol = line[mark + 4..].trim();
+            let symbol = if is_of_program(line, mark, symbol) { OF_PROGRAM } else { symbol };
+            return Some(Row { share, own, symbol });
         }
         // Only a share and a name. A function that programs call is the line of a stack.
         let symbol = symbol?;
@@ -108,6 +110,17 @@ fn row(line: &str) -> Option<Row<'_>> {
         || object.contains(".so")
         || object.starts_with('/'))
     .then_some(Row { share, own: None, symbol })
+}
+
+/// The name of a function of a program that only has the name of one of the kernel.
+const OF_PROGRAM: &str = "a function of a program";
+
+/// Whether a function has the name of one of the kernel and is in user space, outside of the vDSO: anybody can give a
+/// function that name.
+fn is_of_program(line: &str, mark: usize, symbol: &str) -> bool {
+    line[mark..].starts_with("[.] ")
+        && !line[..mark].contains(" [vdso] ")
+        && functions::role(symbol).is_some_and(|role| !matches!(role, Role::Vdso | Role::Library))
 }
 
 /// Rows that are nested, as `perf report` shows a tree that was unfolded: `- 16.30% entry_SYSCALL_64`, and deeper
@@ -267,6 +280,21 @@ mod tests {
 
     fn share(profile: &Profile, name: &str) -> Option<f64> {
         profile.functions.iter().find(|share| share.name == name).map(|share| share.percent)
+    }
+
+    #[test]
+    fn function_of_a_program_with_a_name_of_the_kernel_s_is_not_the_kernel_s() {
+        let seen = profile(
+            "    61.00%  app  a.out                    [.] read_hpet\n    20.00%  app  /home/u/[kernel.kallsyms]  [.] acpi_pm_read\n\
+             \x20    9.00%  app  [kernel.kallsyms]        [k] ktime_get\n     8.00%  app  [vdso]                   [.] __vdso_clock_gettime\n",
+        );
+        assert_eq!(share(&seen, "read_hpet").or(share(&seen, "acpi_pm_read")), None);
+        assert_eq!(share(&seen, "ktime_get"), Some(9.0));
+        assert_eq!(share(&seen, "__vdso_clock_gettime"), Some(8.0));
+        let folded =
+            "read_hpet;main;work 930\napp;clock_gettime;do_syscall_64;ktime_get;read_tsc 70\n";
+        assert_eq!(share(&profile(folded), "read_hpet"), None);
+        assert!(share(&profile(folded), "read_tsc").is_some());
     }
 
     #[test]
