@@ -280,6 +280,11 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
         }
     }
     let about = text.about();
+    let mut text = text;
+    if stamped <= WHOLE_LOG {
+        text.log.mixed =
+            text.log.mixed.take().or_else(|| paste::crowded(&text.lines, &text.depths));
+    }
     Ok(vec![Part { section: None, facts: text.facts(), is_older: false, about }])
 }
 

@@ -1,12 +1,10 @@
 //! Separates the machines of a text with whole boots by properties that their kernels print once in each boot: the
 //! vendor, the board, the processor, the host before the lines.
 
-use super::Section;
 use super::consoles::consoles;
+use super::sections::{SECTIONS, Section};
 use crate::log::{family_of, strip_prefix};
 
-/// Maximum number of separated machines; a text with more is read as one.
-const MACHINES: usize = 24;
 /// Number of lines after a banner within which a kernel has printed its machine.
 const HEAD: usize = 400;
 
@@ -106,14 +104,19 @@ impl Names {
 /// `depths`: the quotation depth of each line; empty if it was not counted.
 #[must_use]
 pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
+    separated(lines, depths).unwrap_or_default()
+}
+
+/// The machines; `None` if they are too many.
+pub(super) fn separated(lines: &[String], depths: &[usize]) -> Option<Vec<Section>> {
     let consoles = consoles(lines);
     if consoles.len() > 1 {
-        return consoles;
+        return Some(consoles);
     }
     let banners: Vec<usize> =
         lines.iter().enumerate().filter(|(_, line)| is_banner(line)).map(|(at, _)| at).collect();
     if banners.len() < 2 {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let quoted = |at: &usize| depths.get(*at).copied().unwrap_or_default();
     let quoted: Vec<usize> = banners.iter().map(quoted).collect();
@@ -143,11 +146,12 @@ pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
         section.add(begin, end);
         names.0.into_iter().for_each(|name| known.add(name));
         active = Some(at);
-        if found.len() > MACHINES {
-            return Vec::new();
+        if found.len() > SECTIONS {
+            return None;
         }
     }
-    found.into_iter().map(|(section, names)| Section { host: names.shown(), ..section }).collect()
+    let shown = |(section, names): (Section, Names)| Section { host: names.shown(), ..section };
+    Some(found.into_iter().map(shown).collect())
 }
 
 /// Whether two lines are the banner of one build.

@@ -53,7 +53,7 @@ pub(crate) use hosts::is_general as is_general_host;
 pub use hosts::{HOSTS, hosts};
 pub use machines::machines;
 pub use mixed::mixed;
-pub use sections::{Section, older, sections};
+pub use sections::{Section, crowded, older, sections};
 use serde::Serialize;
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 //! without a write between them, as before and after a reboot.
 
 use super::consoles::consoles;
-use super::{examples, identity, prompt};
+use super::{examples, identity, machines, prompt};
 use crate::names;
 
 /// The part of a text about one machine, in one state.
@@ -14,8 +14,8 @@ pub struct Section {
     pub lines: Vec<(usize, usize)>,
 }
 
-/// Maximum number of sections; a text with more is read as one.
-const SECTIONS: usize = 24;
+/// Maximum number of sections; a text with more is [`crowded`].
+pub(super) const SECTIONS: usize = 24;
 
 impl Section {
     /// The whole text with the lines of other sections blank, so that lines keep their numbers.
@@ -92,12 +92,27 @@ impl State {
     }
 }
 
-/// Separates the machines of a text. One section for a text of one machine.
+/// Separates the machines of a text. One section for a text of one machine, and for one of more than are separated.
 #[must_use]
 pub fn sections(lines: &[String]) -> Vec<Section> {
+    let whole = || vec![Section { host: None, lines: vec![(0, lines.len())] }];
+    separated(lines).unwrap_or_else(whole)
+}
+
+/// The reason why a text is of no single machine, if it has more of them than are separated.
+#[must_use]
+pub fn crowded(lines: &[String], depths: &[usize]) -> Option<String> {
+    let crowded = separated(lines).is_none() || machines::separated(lines, depths).is_none();
+    crowded.then(|| {
+        format!("this text has more than {SECTIONS} machines, or states of them: give each of them separately")
+    })
+}
+
+/// The sections; `None` if they are too many.
+fn separated(lines: &[String]) -> Option<Vec<Section>> {
     let consoles = consoles(lines);
     if consoles.len() > 1 {
-        return consoles;
+        return Some(consoles);
     }
     let mut found: Vec<(Section, State)> = vec![(Section::default(), State::default())];
     let mut active = 0;
@@ -139,14 +154,11 @@ pub fn sections(lines: &[String]) -> Vec<Section> {
         found[active].0.add(from, to);
         found[active].1.take(state);
         if found.len() > SECTIONS {
-            return vec![Section { host: None, lines: vec![(0, lines.len())] }];
+            return None;
         }
     }
-    found
-        .into_iter()
-        .map(|(section, _)| section)
-        .filter(|section| !section.lines.is_empty())
-        .collect()
+    let sections = found.into_iter().map(|(section, _)| section);
+    Some(sections.filter(|section| !section.lines.is_empty()).collect())
 }
 
 /// Which sections are older than others: a quoted part of a mail is older than the part that quotes it.
@@ -284,6 +296,23 @@ fn state(lines: &[String], from: usize) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_more_machines_than_are_separated_is_crowded() {
+        let of = |machines: usize| -> Vec<String> {
+            let read = |n: usize| {
+                format!(
+                    "root@h{n}:~# cat /sys/devices/system/clocksource/clocksource0/current_clocksource\n{}\n",
+                    ["tsc", "hpet"][n % 2]
+                )
+            };
+            (0..machines).map(read).collect::<String>().lines().map(str::to_owned).collect()
+        };
+        assert_eq!((sections(&of(SECTIONS)).len(), crowded(&of(SECTIONS), &[])), (SECTIONS, None));
+        let lines = of(SECTIONS + 1);
+        assert_eq!(sections(&lines).len(), 1);
+        assert!(crowded(&lines, &[]).is_some());
+    }
 
     #[test]
     fn sections_of_two_guests_without_a_blank_line_are_two() {
