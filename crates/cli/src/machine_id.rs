@@ -13,7 +13,7 @@ use sha2::Sha256;
 /// The id of this program for this purpose. Another one would make new hosts of all hosts of a fleet.
 const PROGRAM: u128 = 0x4d0f_6c1e_93b2_4f7a_a58e_1c7d_20e9_b364;
 
-/// Returns the id of the machine whose files these are; `None` where it has no id.
+/// Returns the id of the machine whose files these are; `None` if it has no id.
 pub(crate) fn of(tree: &dyn Tree) -> Option<String> {
     opaque(&collect::machine_id(tree)?)
 }

@@ -11,7 +11,7 @@ use clocksmith_facts::Arch;
 use clocksmith_facts::version::Kernel;
 use std::borrow::Cow;
 
-/// Whether the vDSO has a way to read a clocksource on this kernel; `None` where nothing is known of it.
+/// Whether the vDSO has a way to read a clocksource on this kernel; `None` if nothing is known of it.
 pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
     if machine.arch.is_assumed() && of_name(name).is_none() {
@@ -133,7 +133,7 @@ fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
     })
 }
 
-/// Whether the vDSO serves the coarse clocks, which read no counter; `None` where nothing is known of it.
+/// Whether the vDSO serves the coarse clocks, which read no counter; `None` if nothing is known of it.
 #[must_use]
 pub fn serves_coarse(machine: &Machine) -> Option<bool> {
     let kernel = &machine.kernel.value;

@@ -28,7 +28,7 @@ pub struct HitKey {
     pub process: usize,
     /// The function that was called.
     pub api: Api,
-    /// For which clock; `None` where the function takes none.
+    /// For which clock; `None` if the function takes none.
     pub clock: Option<ClockId>,
     /// The user stack, innermost first.
     pub stack: Box<[u64]>,

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Count {
     /// The function.
     pub api: Api,
-    /// The clock; `None` where the function takes none, or the counter does not distinguish it from
+    /// The clock; `None` if the function takes none, or the counter does not distinguish it from
     /// others.
     pub clock: Option<ClockId>,
     /// Calls.

@@ -16,7 +16,7 @@ pub struct Seen {
     pub pid: u32,
     /// Its short name.
     pub name: String,
-    /// The runtime that runs it; `None` where it could not be examined.
+    /// The runtime that runs it; `None` if it could not be examined.
     pub runtime: Option<Runtime>,
     /// All its samples.
     pub tally: Tally,

@@ -108,7 +108,7 @@ pub struct Session {
     /// `None`: all processes.
     wanted: Option<Vec<u32>>,
     processes: Vec<Process>,
-    /// By process id; `None` where it cannot be looked at.
+    /// By process id; `None` if it cannot be looked at.
     current: HashMap<u32, Option<usize>>,
     /// The parent of each process.
     parents: HashMap<u32, u32>,

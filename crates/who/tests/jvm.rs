@@ -34,7 +34,7 @@ fn at(name: &str, pid: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/{name}{pid}"))
 }
 
-/// Starts a Java virtual machine; `None`, with a message, where there is no Java that compiles.
+/// Starts a Java virtual machine; `None`, with a message, if there is no Java that compiles.
 fn start(options: &[&str], environment: &[(&str, &str)]) -> Option<Machine> {
     start_by(Command::new("java"), options, environment)
 }

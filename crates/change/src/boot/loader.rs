@@ -316,7 +316,7 @@ fn by_file(file: &str) -> Option<Vec<Loader>> {
     })
 }
 
-/// Command lines that a loader has; `None` where they are not read here.
+/// Command lines that a loader has; `None` if they are not read here.
 fn lines(system: &System, loader: Loader) -> Option<Vec<String>> {
     let texts = |paths: &[&'static str]| {
         paths.iter().filter_map(|path| system.text(path)).map(str::to_owned).collect::<Vec<_>>()

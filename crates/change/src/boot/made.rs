@@ -37,7 +37,7 @@ use crate::system::Longest;
 use crate::words::{self, Change};
 use std::path::{Path, PathBuf};
 
-/// A file that a program may have made, before and after; `None` where it did not, or does not,
+/// A file that a program may have made, before and after; `None` if it did not, or does not,
 /// exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {

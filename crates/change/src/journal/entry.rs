@@ -73,7 +73,7 @@ pub struct Entry {
     /// Modes and owners of kernels and initial RAM disks, while a program that makes boot entries runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<Owned>,
-    /// The mounts over the files of the plan before its first step; nothing where they were not known.
+    /// The mounts over the files of the plan before its first step; nothing if they were not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<super::Mount>>,
     /// During a revert, only in this process: what is not reverted because others have changed it, in words.

@@ -101,7 +101,7 @@ fn wait(pid: u32, begun: Instant) -> Result<(i32, i64), Fault> {
     }
 }
 
-/// Runs the program on a separate terminal; returns the terminal's output. `None` where there is no script(1).
+/// Runs the program on a separate terminal; returns the terminal's output. `None` if there is no script(1).
 pub(crate) fn on_terminal(dir: &Path, arguments: &[OsString]) -> Option<String> {
     let quote = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
     let mut command = quote(OsStr::new(env!("CARGO_BIN_EXE_clocksmith")));

@@ -1,8 +1,8 @@
-//! The verbs agree: over the recorded machines, with each clocksource in use, with faults in the log, measured and not,
-//! no verb contradicts another. `why` and `fix`: nothing is proposed to a person that `propose` refuses, and nothing
-//! advises the TSC where the evidence is against it. `check`: its state is that of the verdict. `watch`: it judges as
-//! `check`, and reports a demotion where `why` found one and sysfs does not disprove it. `fleet`: the values that it
-//! reads from the document are those that `why` wrote, and the change that it advises is one that `fix` makes.
+//! The verbs agree: on the recorded machines, with each clocksource in use, with faults in the log, measured and not,
+//! no verb contradicts another. `why` and `fix`: they do not propose to a person what `propose` refuses, and do not
+//! advise the TSC if the evidence is against it. `check`: its state is that of the verdict. `watch`: it judges as
+//! `check` does, and reports a demotion where `why` found one and sysfs does not disprove it. `fleet`: the values that
+//! it reads from the document are those that `why` wrote, and the change that it advises is one that `fix` makes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use clocksmith_change::accept::UNVERIFIED;

@@ -407,7 +407,7 @@ pub enum Event {
     SetByRtc(i64),
     /// The kernel could not set the wall clock at boot: no real-time clock, or one without a date.
     NoRtc,
-    /// A leap second: `true` where one was inserted, `false` where one was left out.
+    /// A leap second: `true` if one was inserted, `false` if one was left out.
     LeapSecond(bool),
     /// A KVM message, on the host or in the guest, that the TSC is not reliable.
     KvmTscUnreliable(String),

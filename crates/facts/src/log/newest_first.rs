@@ -99,7 +99,7 @@ impl Block {
     }
 }
 
-/// The text with every block that is reversed turned round; `None` where there is none.
+/// The text with every block that is reversed turned round; `None` if there is none.
 pub(super) fn ordered(text: &[u8]) -> Option<Ordered> {
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {

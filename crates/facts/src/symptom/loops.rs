@@ -48,7 +48,7 @@ fn cost(clock: &str, ns: f64) -> Cost {
     Cost { clock: clock.to_owned(), ns, ..Cost::default() }
 }
 
-/// The clock that a text names; `None` where it names none that is read from the clocksource.
+/// The clock that a text names; `None` if it names none that is read from the clocksource.
 fn clock(text: &str) -> Option<&'static str> {
     const CLOCKS: [&str; 5] = [
         "CLOCK_MONOTONIC_RAW",

@@ -3,7 +3,7 @@
 use super::TimeSource;
 use crate::Source;
 
-/// Where each part was read; empty where it was not, or from no text.
+/// Where each part was read; empty if it was not, or from no text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
     /// Of [`TimeSource::follows`].

@@ -52,7 +52,7 @@ impl Estimate {
         Some(Self { ns, low, high })
     }
 
-    /// Returns how many times this is of another one; `None` where that one may be zero.
+    /// Returns how many times this is of another one; `None` if that one may be zero.
     #[must_use]
     pub fn ratio_to(&self, other: &Self) -> Option<Ratio> {
         let usable = other.low > 0.0 && other.high.is_finite() && self.low >= 0.0;

@@ -51,7 +51,7 @@ pub const fn is_counter_mode(mode: u32) -> bool {
     processor::is_mode(mode)
 }
 
-/// Reads the counter, unordered. Only where it may be read (`PR_GET_TSC`); 0 where there is none.
+/// Reads the counter, unordered. Only where it may be read (`PR_GET_TSC`); 0 if there is none.
 #[inline(always)]
 #[must_use]
 pub fn read() -> u64 {

@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the guest can migrate there; `None` where that is not known.
+    /// Returns whether the guest can migrate there; `None` if that is not known.
     #[must_use]
     pub fn goes(self) -> Option<bool> {
         match self {

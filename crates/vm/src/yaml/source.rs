@@ -39,7 +39,7 @@ impl<'a> Source<'a> {
         Self::padded(text).unwrap_or_else(|| Self::strict(text))
     }
 
-    /// The text with blanks; `None` where it cannot be read with them either.
+    /// The text with blanks; `None` if it cannot be read with them either.
     pub(super) fn padded(text: &'a str) -> Option<Self> {
         let mut source = Self::strict(text);
         for round in 0..=MOST {

@@ -83,7 +83,7 @@ const READ: u64 = 256 << 20;
 /// Takes the place of a line that is too long to be an event.
 const TOO_LONG: &[u8] = b"too long";
 
-/// The last lines of a file, together at most as long as a file of the history becomes; nothing where it is not there.
+/// The last lines of a file, together at most as long as a file of the history becomes; nothing if it is not there.
 fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     let path = dir.join(name);
     let file = match trusted::open_file(directory, name.as_ref(), OFlags::RDONLY, 0, &path) {

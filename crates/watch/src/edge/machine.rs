@@ -209,7 +209,7 @@ impl Machine {
     }
 
     /// Tests two processors' counters and clocks for a few hundredths of a second, a different pair each time. A fault
-    /// must be found twice. `None` where there is nothing to test.
+    /// must be found twice. `None` if there is nothing to test.
     pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
         self.live.as_ref()?;
         let all = Real.cpus();

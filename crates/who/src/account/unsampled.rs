@@ -141,7 +141,7 @@ fn between(counted: f64, most: f64) -> Calls {
     Calls { value: (low * high).sqrt(), low, high, behind: low, near: low }
 }
 
-/// The calls of cells; `None` where the cost of one is not known, or where there are none.
+/// The calls of cells; `None` if the cost of one is not known, or if there are none.
 fn sum<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Calls> {
     let mut all = Calls::default();
     for cell in cells {

@@ -54,7 +54,7 @@ pub struct Frame {
 pub struct Place {
     /// The file, as the program's makers named it.
     pub file: Arc<str>,
-    /// The line, from 1 on; 0 where only the file is known.
+    /// The line, from 1 on; 0 if only the file is known.
     pub line: u32,
 }
 

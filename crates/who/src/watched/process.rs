@@ -308,7 +308,7 @@ impl Process {
         start.is_some_and(|mapping| self.word(mapping.range.start).is_some())
     }
 
-    /// Bytes of its memory; `None` where it may not be read.
+    /// Bytes of its memory; `None` if it may not be read.
     #[must_use]
     pub fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];

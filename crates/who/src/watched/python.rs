@@ -46,7 +46,7 @@ pub struct Script {
     pub name: Arc<str>,
     /// The file, as the interpreter has it.
     pub file: Arc<str>,
-    /// The line; 0 where it is not known.
+    /// The line; 0 if it is not known.
     pub line: u32,
 }
 

@@ -83,7 +83,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Makes it.
+    /// Creates the file.
     ///
     /// # Errors
     /// Returns an error if the file already exists or cannot be made.

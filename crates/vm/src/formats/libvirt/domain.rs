@@ -191,7 +191,7 @@ impl<'a> Domain<'a> {
         self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()
     }
 
-    /// Returns whether the timer of a name is present; `None` where this is not set.
+    /// Returns whether the timer of a name is present; `None` if this is not set.
     pub(crate) fn present(&self, name: &str) -> Option<bool> {
         match self.timer(name)?.value("present")? {
             "yes" => Some(true),
@@ -247,7 +247,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` where the file does
+    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` if the file does
     /// not decide it.
     pub(crate) fn invtsc(&self) -> Option<bool> {
         let said = self.said_invtsc();

@@ -110,7 +110,7 @@ impl Clocks {
         self.lack(guest).or(unknown.then_some(ASKED))
     }
 
-    /// Returns the reason why an HPET is not removed; `None` where the guest certainly has a better clock. Linux rates
+    /// Returns the reason why an HPET is not removed; `None` if the guest certainly has a better clock. Linux rates
     /// kvm-clock 400, or 299 beside an invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`), and the
     /// HPET 250 (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer, and an
     /// invariant TSC to both.

@@ -60,7 +60,7 @@ fn has_migratable(model: &str) -> bool {
     matches!(model, "host" | "max" | "") || model.contains(UNKNOWN) || model.contains('%')
 }
 
-/// Whether the guest has an invariant TSC; `None` where it is not known.
+/// Whether the guest has an invariant TSC; `None` if it is not known.
 pub(crate) fn invtsc(cpu: &Properties) -> Option<bool> {
     if let Some(said) = cpu.flag("invtsc") {
         return Some(said);

@@ -25,7 +25,7 @@ fn is(document: &Document) -> bool {
     name.ends_with(".ps1") || name.ends_with(".psm1")
 }
 
-/// Returns the QEMU command lines that the calls start; empty where one of them is not known completely.
+/// Returns the QEMU command lines that the calls start; empty if one of them is not known completely.
 pub(super) fn commands(document: &Document) -> Vec<Command> {
     let text = document.text.as_str();
     let lower = text.to_ascii_lowercase();

@@ -16,7 +16,7 @@ pub(super) enum System {
     Unknown,
 }
 
-/// Returns the system of a command line whose option has a variable; `None` where it has none.
+/// Returns the system of a command line whose option has a variable; `None` if it has none.
 pub(super) fn of(source: &str, command: &Statement, all: &[Statement]) -> Option<System> {
     let words = &command.words;
     let value = words.iter().enumerate().find_map(|(at, word)| {
