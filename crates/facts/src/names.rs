@@ -119,7 +119,7 @@ pub const NAMES: &[Name] = &[
     other("stc", 300, "BCM2835 system timer"),
 ];
 
-/// Clocksources of single boards, of processors that Linux has left, and of test modules: names
+/// Clocksources of single boards, of processors that Linux no longer supports, and of test modules: names
 /// without a description.
 const RARE: &[&str] = &[
     "ARC Timer1",

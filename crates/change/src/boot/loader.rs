@@ -1,6 +1,6 @@
 //! The boot loaders of this machine, and the one that boots it.
 //!
-//! An edit of a loader that does not boot has no effect, but would be reported as done. So where there is more than one
+//! An edit of a loader that does not boot has no effect, but would be reported as done. So if there is more than one
 //! loader, the evidence decides: EFI variables ([`crate::system::Efi`]), the running kernel's command line, and the
 //! loader whose words it has. If the evidence does not decide, the user names the loader (`--loader`).
 //!

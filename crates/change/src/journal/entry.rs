@@ -124,8 +124,8 @@ pub struct Record {
     pub observed: bool,
     /// During a revert: the action for this path.
     pub decision: Option<Decision>,
-    /// During a revert, only in this process: the state for which the action was decided. Another state is one that
-    /// another process has given the path since, and is kept. Nothing if it is not known.
+    /// During a revert, only in this process: the state for which the action was decided. If it differs, another
+    /// process has changed the path since, and its state is kept. Nothing if it is not known.
     #[serde(skip)]
     pub(super) seen: Option<State>,
     /// During a revert, only in this process: others have edited the file, and keep their edits.

@@ -232,7 +232,7 @@ impl Journal {
         Self::opened(place, wait, Box::new(SystemRunner), stop)
     }
 
-    /// As [`Journal::open`], with another [`Runner`].
+    /// Like [`Journal::open`], with a different [`Runner`].
     ///
     /// # Errors
     /// See [`Journal::open`].

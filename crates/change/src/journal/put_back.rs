@@ -264,7 +264,7 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Restores the previous files where a killed program left files that boot nothing, if the files
+/// Restores the previous files if a killed program left files that boot nothing, and if the files
 /// that the previous ones name exist. A file that cannot be restored stays, and so does the entry.
 pub(super) fn mend(journal: &Journal, entry: &Entry) {
     let mut named: Vec<&Path> = Vec::new();

@@ -144,8 +144,7 @@ impl Engine {
         }
     }
 
-    /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by the library's
-    /// own line.
+    /// CLOCK_MONOTONIC, ordered: from the kernel's page or the kernel itself, never from the library's own line.
     #[inline(always)]
     pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
         self.exact::<C, K, true>(ClockId::Monotonic)
@@ -157,7 +156,7 @@ impl Engine {
         if matches!(id, ClockId::MonotonicRaw) { &self.raw } else { &self.exact }
     }
 
-    /// Any fine clock, by the kernel's page or the kernel itself.
+    /// Any fine clock, from the kernel's page or the kernel itself.
     #[inline(always)]
     pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
         match self.exact_view(id).now::<C, ORDERED>(id as usize) {

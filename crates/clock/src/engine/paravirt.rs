@@ -69,9 +69,9 @@ impl Served {
         (delta < LIMIT && window.holds(cycles.counter)).then(|| line.near(delta))
     }
 
-    /// Serves by these pages from this counter value on.
+    /// Serves reads from these pages, from this counter value on.
     ///
-    /// The hypervisor's page is one of the kernel's beside the vDSO, which stay as long as the process lives.
+    /// The hypervisor's page is one of the kernel's next to the vDSO, which stay as long as the process lives.
     pub(super) fn show(&self, host: Host, kind: Kind, page: Raw, now: u64, span: u64) {
         self.place(kind).store(host.address() as *mut u8, Ordering::Release);
         self.page.show(page);

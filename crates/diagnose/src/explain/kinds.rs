@@ -1,5 +1,6 @@
 //! Kinds of texts that name faults of clocks and do not report a fault of a person's machine: rules of alerts, plans of tests, lines found
-//! in sources, templates of configurations, problem sheets, other clocks than a computer's, good examples beside bad ones.
+//! in sources, templates of configurations, problem sheets, clocks other than a computer's, good examples next to bad
+//! ones.
 
 /// What a text with a good and a bad example is; both are of no one machine.
 pub const EXAMPLES: &str = "a text with good and bad examples";

@@ -1,6 +1,6 @@
 //! The pages that a text in prose names by one of their words: every word that `explain` accepts is looked for. Words
-//! that name a clock count by themselves, others beside words about clocks. Not in this module: lists of phrases that
-//! people use for a page ([`super::wall_pages`], [`super::read_words`]).
+//! that name a clock count by themselves, others only with words about clocks near them. Not in this module: lists of
+//! phrases that people use for a page ([`super::wall_pages`], [`super::read_words`]).
 
 use super::entry::Entry;
 use super::knowledge::{CAUSES, MESSAGES, PARAMETERS, TERMS};

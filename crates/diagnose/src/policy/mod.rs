@@ -54,7 +54,7 @@ pub struct Rule {
     pub purpose: Option<&'static str>,
     /// The demand of the rule.
     pub ask: Ask,
-    /// Kernel parameters that the vendor's image or profile sets with it, beside `clocksource=`.
+    /// Kernel parameters that the vendor's image or profile sets with it, in addition to `clocksource=`.
     pub sets: &'static [&'static str],
     /// The day from which on the rule is known to be stated.
     pub since: &'static str,

@@ -21,8 +21,8 @@ enum Effect {
     Conceals(bool),
 }
 
-/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are none: `[459m`,
-/// `[45ms]`, `[5m]`.
+/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are not colour
+/// sequences: `[459m`, `[45ms]`, `[5m]`.
 fn colour(text: &str) -> Option<usize> {
     let text = text.strip_prefix('[')?;
     let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();

@@ -428,7 +428,8 @@ pub enum Event {
     Restarted,
     /// CPU feature flags in a transcript.
     ReadFlags(String),
-    /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.
+    /// Whether the wall clock is synchronised, according to the text of `timedatectl` or `chronyc tracking` around the
+    /// log.
     ReadSynchronized(bool),
     /// `Calibrating delay loop...`: `measured` if the kernel had no timer frequency to compute it
     /// from, which on x86 means that it does not know the TSC's frequency.

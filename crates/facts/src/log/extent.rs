@@ -409,8 +409,8 @@ impl Gather {
             let is_kernels = stripped.kernel == Some(true) || stripped.at.is_some();
             is_kernels && cut::ends_inside(stripped.message)
         });
-        // Placeholders that contradict those of another block, or a few lines, are examples. Beside a log, the log is
-        // the sender's evidence.
+        // Placeholders that contradict those of another block, or a few lines, are examples. In a text with a log, the
+        // log is the sender's evidence.
         let shows_forms = in_form.iter().any(|(block, name)| {
             let is_other = |(of, other): &(u32, String)| of != block && other != name;
             in_form.iter().any(is_other)

@@ -260,7 +260,7 @@ impl KernelLog {
         })
     }
 
-    /// The first line below the last record of the kernel, and behind this line, after which a clocksource other than
+    /// The first line below the last record of the kernel, and after this line, after which a clocksource other than
     /// `was` may be in use.
     #[must_use]
     pub fn changed_behind(&self, line: u64, was: &str) -> Option<&Later> {

@@ -165,8 +165,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether the command may have changed the clocksource: it writes a file of it, or it is one of which nothing is
-    /// known but that it names the clocksource.
+    /// Whether the command may have changed the clocksource: it writes a file of it, or nothing is known of it except
+    /// that it names the clocksource.
     pub(super) fn changes(&self) -> bool {
         let small = self.text.to_ascii_lowercase();
         if writes(&small) || sets(&small) || echoes_into_variable(&small) {
