@@ -41,11 +41,11 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
         // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; only for CLOCK_REALTIME and CLOCK_MONOTONIC, as
-        // ia64_clock_getres() in sys_ia64.c says): neither of the two costs is that, so nothing is claimed.
+        // ia64_clock_getres() in sys_ia64.c says): its cost is that of neither path, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
         // GENERIC_GETTIMEOFDAY with 64 bits alone ("LoongArch: Adjust build infrastructure for
-        // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit one says its width, so that no version decides.
+        // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit kernel states its width, so that no version decides.
         _ => false,
     })
 }
@@ -74,7 +74,7 @@ fn sparc(kernel: &Kernel) -> Option<bool> {
     (!Feature::SparcVdsoEarliest.of(kernel)).then_some(false)
 }
 
-/// The architectures that have a clocksource of this name; `None` where many may.
+/// The architectures that have a clocksource of this name; `None` if many may have one.
 fn of_name(name: &str) -> Option<&'static [Arch]> {
     Some(match name {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],

@@ -1,4 +1,4 @@
-//! The memory of a program beside the image, byte by byte, for programs that write it there or read
+//! The memory of a program next to the image, byte by byte, for programs that write it there or read
 //! it from outside.
 //!
 //! ```text

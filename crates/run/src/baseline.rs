@@ -18,7 +18,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Takes it. The earlier, the better the rate.
+    /// Begins the baseline. The earlier this is called, the better the rate.
     #[must_use]
     pub fn begin() -> Self {
         let (cycles, ns) = reading();

@@ -86,7 +86,7 @@ const CLOCK_STEMS: [&str; 14] = [
 /// Clocks that a comment may name instead of the one that is disabled or requested.
 const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp counter"];
 
-/// Words with which the description of a machine gives a reason, or asks for a setting to be kept. A description
+/// Words with which the description of a machine gives a reason, or requests that a setting be kept. A description
 /// applies to the whole machine, so words for its purpose are not among them.
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";

@@ -196,7 +196,7 @@ impl Judgement {
         }
     }
 
-    /// Adds the kernel's flag for a synchronised wall clock, where that is known: for information. The point
+    /// Adds the kernel's flag for a synchronised wall clock, if that is known: for information. The point
     /// `wall-clock` judges its meaning.
     #[must_use]
     pub fn with_ntp(mut self, ntp: Option<&NtpState>) -> Self {

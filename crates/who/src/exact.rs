@@ -38,7 +38,7 @@ pub struct Counted {
     pub processes: u64,
     /// The calls that the counts lack, in words.
     pub lost: Vec<String>,
-    /// For how many seconds it was counted, where that is known.
+    /// For how many seconds it was counted, if that is known.
     pub seconds: Option<f64>,
     /// The same by thread, where threads were counted one by one.
     pub threads: Vec<ThreadCalls>,

@@ -146,7 +146,7 @@ const FEW: f64 = 0.2;
 
 impl Recording {
     /// Sets the CPU time from the events' own counts, in nanoseconds: samples give the shares, but represent too little
-    /// time where some were not taken.
+    /// time if some were not taken.
     pub fn take_time(&mut self, counted: u64) {
         let due = counted as f64 * 1e-9 * self.frequency as f64;
         if due >= DUE && (self.all.samples as f64) < FEW * due {

@@ -56,7 +56,7 @@ pub struct Options {
     pub stack: u32,
     /// Whether breakpoints record clock ids.
     pub breakpoints: bool,
-    /// Whether the processor's cycle counter triggers samples, where there is one.
+    /// Whether the processor's cycle counter triggers samples, if there is one.
     pub cycles: bool,
     /// Which Java virtual machines are requested to give the names of their code.
     pub attach: Requests,

@@ -90,7 +90,7 @@ impl Waiting {
         self.pid
     }
 
-    /// Lets it become the command.
+    /// Lets the process become the command.
     ///
     /// # Errors
     /// Returns the error of `execve(2)` if the command could not be started.

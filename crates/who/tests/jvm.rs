@@ -74,7 +74,7 @@ impl Machine {
         jvm::ask(&process, requests).map(|map| usize::from(!map.is_empty()))
     }
 
-    /// Ends it; returns its output: a dump of its threads, if a signal came.
+    /// Ends the JVM; returns its output: a dump of its threads, if a signal came.
     fn printed(mut self) -> String {
         // Time for a dump.
         std::thread::sleep(Duration::from_millis(300));

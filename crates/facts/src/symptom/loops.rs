@@ -1,4 +1,4 @@
-//! Loops that users write to time a clock: the mean that they print, or the time that the shell measured of a loop
+//! Loops that users write to time a clock: the mean that they print, or the time that the shell measured for a loop
 //! whose source precedes it.
 
 use super::pg_test_timing::nanoseconds;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// in all but 2 of 2^8 cases.
 pub const PARTS: usize = 8;
 
-/// The confidence that intervals have at least, where there are enough figures for it.
+/// The confidence that intervals have at least, if there are enough figures for it.
 pub const CONFIDENCE: f64 = 0.99;
 
 /// A median and its interval.

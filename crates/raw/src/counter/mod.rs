@@ -24,9 +24,9 @@ mod processor;
 ///
 /// The hardware's is [`Hardware`]; tests use others, with chosen errors.
 pub trait Counter {
-    /// Reads it, unordered.
+    /// Reads the counter, unordered.
     fn read() -> u64;
-    /// Reads it after all earlier instructions.
+    /// Reads the counter after all earlier instructions.
     fn read_ordered() -> u64;
 }
 

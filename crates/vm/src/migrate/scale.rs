@@ -17,7 +17,7 @@ use thiserror::Error;
 /// figure.
 pub(crate) const TOLERANCE_PPM: u32 = 250;
 
-/// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts where TSCs can be scaled, in kHz: it must
+/// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts if TSCs can be scaled, in kHz: it must
 /// fit a signed integer.
 const MAX_KHZ: u64 = 0x7fff_ffff;
 

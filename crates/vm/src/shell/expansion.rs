@@ -192,8 +192,8 @@ fn quoted_end(text: &str, end: usize) -> usize {
     longer.filter(plain).unwrap_or(end)
 }
 
-/// The length of a substitution in brackets at the beginning of a text: brackets in quotes are not counted. `None`
-/// where quotes are not in pairs.
+/// The length of a substitution in brackets at the beginning of a text: brackets in quotes are not counted. `None` if
+/// quotes are not in pairs.
 fn quoted_brackets(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote: Option<char> = None;

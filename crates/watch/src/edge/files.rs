@@ -28,7 +28,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens it, and makes the directory if it does not exist; also returns the saved text, oldest
+    /// Opens the history, and makes its directory if that does not exist; also returns the saved text, oldest
     /// first.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ pub enum Durable {
 pub enum Over {
     /// Replaces the file. A link is replaced, never followed.
     Former,
-    /// Leaves it there: an error.
+    /// Leaves the file as it is, and returns an error.
     Nothing,
 }
 

@@ -186,7 +186,7 @@ impl Machine {
         Ok(devices)
     }
 
-    /// Looks at all of it, and measures the cost of a read where that can be done.
+    /// Looks at all of it, and measures the cost of a read if that is possible.
     ///
     /// # Errors
     /// Returns an error if the mirror cannot be read.

@@ -1,7 +1,7 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the response, and there are [`AT_ONCE`] of
-//! them, or fewer where the process may have few descriptors; the next one takes the place of the least useful
+//! them, or fewer if the process may have few descriptors; the next one takes the place of the least useful
 //! ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
 //! small stack for a few seconds at most, and keeps no other client out.
 

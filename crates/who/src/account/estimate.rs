@@ -133,7 +133,7 @@ impl Estimate {
         }
         let below = ((self.value - self.low) / self.value).hypot(down).min(1.0);
         let above = ((self.high - self.value) / self.value).hypot(up);
-        // Factors, where they are large: three times as much and three times as much are more than four.
+        // Factors, if they are large: three times as much and three times as much are more than four.
         let factor = (self.high / self.value).ln().hypot(up.ln_1p()).exp();
         let above = above.max(factor - 1.0);
         Self {

@@ -206,7 +206,7 @@ fn measure(budget: Duration) -> Costs {
 }
 
 /// The cost of one function by both paths. A system call is slower for a while after the kernel has switched to the
-/// thread: a CPU-time clock takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its
+/// thread: a CPU-time clock takes 510 or 800 ns on a busy machine, and the median of some batches is either. So its
 /// cost lies between the quartiles, and the account allows for both.
 fn of_both(library: Option<&Samples>, call: Option<&Samples>) -> Cost {
     let between = |samples: &Samples| {

@@ -8,7 +8,7 @@ use std::io;
 pub struct Access {
     /// Kernel and user space, or user space only.
     pub depth: Depth,
-    /// `kernel.perf_event_paranoid`, where it can be read.
+    /// `kernel.perf_event_paranoid`, if it can be read.
     pub paranoid: Option<i32>,
 }
 

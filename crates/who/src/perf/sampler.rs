@@ -169,7 +169,7 @@ impl Sampler {
         self.frequency
     }
 
-    /// The CPU time of the sampled threads so far, in nanoseconds, by the events' own counts: samples are fewer where
+    /// The CPU time of the sampled threads so far, in nanoseconds, by the events' own counts: samples are fewer if
     /// threads are switched often, because each switch stops the timer of an event. `None` if it is not counted.
     #[must_use]
     pub fn cpu_time(&self) -> Option<u64> {

@@ -60,7 +60,8 @@ pub struct Process {
     files: HashMap<u64, Arc<Mapped>>,
     /// Files in memory that are not programs or libraries, by device and inode.
     made: HashSet<((u32, u32), u64)>,
-    /// Executable memory beside a file, by its range: the offset in that file at which its code begins, if it is the file's.
+    /// Executable memory next to a file, by its range: the offset in that file at which its code begins, if it is the
+    /// file's.
     copied: HashMap<(u64, u64), Option<u64>>,
     /// The unwinder; separate, so that it can be used while the process is borrowed.
     pub unwinder: Option<Unwinder>,

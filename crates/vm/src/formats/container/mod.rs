@@ -338,7 +338,7 @@ fn has_page(cpu: &str) -> bool {
 }
 
 /// Words the finding about the page that HV withholds from a container; `beside`: whether a -cpu in ARGUMENTS, which
-/// older images use, asks for that page.
+/// older images use, requests that page.
 fn without_page(finding: &mut Finding, beside: Option<bool>) {
     if finding.rule.id != "q-hv-time-missing" {
         return;

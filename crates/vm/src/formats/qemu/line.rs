@@ -280,7 +280,7 @@ impl Line {
     }
 
     /// Returns whether the Linux in a file's name is that of the host, because the machine and its disks are named
-    /// after Windows. A disk of drivers for Windows may be beside any guest.
+    /// after Windows. Any guest may also have a disk with drivers for Windows.
     fn of_host(&self, file: &str) -> bool {
         let words = || file.split(|c: char| !c.is_ascii_alphanumeric());
         let mut own = self.names().filter(|name| !name.contains("virtio")).peekable();

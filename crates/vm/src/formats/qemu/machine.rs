@@ -232,8 +232,8 @@ fn is_open(target: &str) -> bool {
     target.contains(['\u{1}', '$'])
 }
 
-/// Whether the machine may be no PC: only a run shows which processor the program emulates, and a machine type does not
-/// say it.
+/// Whether the machine may not be a PC: only a run shows which processor the program emulates, and the machine type
+/// does not.
 pub(super) fn may_be_foreign(command: &Command, line: &Line, text: &str) -> bool {
     if !line.machine().is_empty() {
         return false;

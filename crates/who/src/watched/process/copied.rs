@@ -12,7 +12,7 @@ const PLACES: u64 = 16;
 const BYTES: usize = 64;
 
 impl Process {
-    /// Gives code in no file the file of the mapping beside it, if that file has the same bytes for these addresses.
+    /// Gives code in no file the file of the mapping next to it, if that file has the same bytes for these addresses.
     pub(super) fn find_copied(&mut self, files: &mut Files) {
         let beside = |one: &Mapping, other: &Mapping| {
             one.range.end == other.range.start && one.name.is_empty() && one.executable
@@ -46,7 +46,7 @@ impl Process {
         }
     }
 
-    /// The offset in the file of the mapping beside it at which the code begins, if the file has this code.
+    /// The offset in the file of the mapping next to it at which the code begins, if the file has this code.
     fn same_code(&self, copy: &Mapping, beside: &Mapping, files: &mut Files) -> Option<u64> {
         if self.mounts.is_served(beside.device) {
             return None;
