@@ -44,7 +44,7 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         // ia64_clock_getres() in sys_ia64.c says): its cost is that of neither path, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
-        // GENERIC_GETTIMEOFDAY with 64 bits alone ("LoongArch: Adjust build infrastructure for
+        // GENERIC_GETTIMEOFDAY only with 64 bits ("LoongArch: Adjust build infrastructure for
         // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit kernel states its width, so that no version decides.
         _ => false,
     })

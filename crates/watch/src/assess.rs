@@ -161,7 +161,7 @@ pub fn reads(measurement: &LightMeasurement) -> Vec<Read> {
         .collect()
 }
 
-/// The running machine, with the ring buffer alone for its kernel log: the journal would start another
+/// The running machine, with only the ring buffer for its kernel log: the journal would start another
 /// program, which may take seconds.
 struct Quick<'a> {
     live: &'a LiveTree,

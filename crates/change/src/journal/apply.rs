@@ -68,7 +68,7 @@ pub(super) fn apply(
 }
 
 /// Runs a program that rebuilds boot entries during an undo, as a separate change, so that its effects are checked
-/// and restored as when a change is made, also by the next run if this one is killed. The entry of that change is
+/// and restored as when a change is made, or by the next run if this one is killed. The entry of that change is
 /// removed afterwards. Also returns the names that appeared next to its files.
 pub(super) fn make_again(
     journal: &mut Journal,

@@ -258,7 +258,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The entries, without the lock and without recovering anything; also on a read-only system.
+    /// The entries, without the lock and without recovering anything; works on a read-only system too.
     /// Oldest first.
     ///
     /// # Errors

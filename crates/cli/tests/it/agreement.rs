@@ -288,7 +288,7 @@ fn watch_judges_as_check_and_reports_what_why_found() {
     let (mut told, mut contradicted) = (0, 0);
     each(|seen, fault, what| {
         let Some(devices) = seen.facts.clocksources.value().cloned() else { return };
-        // The kernel prints that at boot alone, before there is a TSC to demote: nothing happens under watch.
+        // The kernel prints that only at boot, before there is a TSC to demote: nothing happens under watch.
         if fault.contains("running on Hyper-V") {
             return;
         }

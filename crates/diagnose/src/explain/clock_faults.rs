@@ -113,7 +113,7 @@ pub(super) fn tells(small: &str) -> bool {
     sentences(small).any(|text| sentence(text, false))
 }
 
-/// The same where a word about synchronisation alone, such as the name of a program for it, does not count.
+/// The same if a word about synchronisation alone, such as the name of a program for it, does not count.
 pub(super) fn states(small: &str) -> bool {
     sentences(small).any(|text| sentence(text, true))
 }

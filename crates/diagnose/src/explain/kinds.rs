@@ -2,7 +2,7 @@
 //! in sources, templates of configurations, problem sheets, clocks other than a computer's, good examples next to bad
 //! ones.
 
-/// What a text with a good and a bad example is; both are of no one machine.
+/// What a text with a good and a bad example is; neither belongs to a particular machine.
 pub const EXAMPLES: &str = "a text with good and bad examples";
 
 /// Fields of rules by which a monitor warns.

@@ -170,7 +170,7 @@ const CALLS: [&str; 33] = [
     "trace clock",
 ];
 
-/// Pages about what a wrong clock causes: their names lead alone.
+/// Pages about what a wrong clock causes: their names suffice, without other words about clocks.
 const FAULTY: [&str; 3] = ["TOTP", "RequestTimeTooSkewed", "GPS week rollover"];
 
 /// Words about clocks.

@@ -63,7 +63,7 @@ impl Records {
         while let Some(line) = line_before(window, at).filter(|line| line.start >= self.at) {
             let bytes = &window[line.clone()];
             at = line.start;
-            // A line break alone leaves a line that is empty, or has the indentation alone.
+            // A line break alone leaves a line that is empty, or that has only the indentation.
             if bytes.trim_ascii().is_empty() {
                 continue;
             }

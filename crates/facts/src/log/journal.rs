@@ -144,8 +144,8 @@ impl Record {
     }
 }
 
-/// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, also as an item of a list or
-/// after a date and a name.
+/// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, even as an item of a list or after a
+/// date and a name.
 pub(super) fn message(line: &str) -> Option<Message> {
     let begin = line.find("{\"").filter(|begin| *begin < 96)?;
     let end = line.rfind('}').filter(|end| line.len() - end < 8)?;

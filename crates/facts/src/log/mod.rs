@@ -84,7 +84,7 @@ pub(crate) fn writer(line: &str) -> Option<&str> {
     stripped.writer.or_else(of_journal).or_else(numbered)
 }
 
-/// The processor family whose kernels alone print a message, by its common name.
+/// The only processor family whose kernels print a message, by its common name.
 pub(crate) fn family_of(message: &str) -> Option<&'static str> {
     arch::family(&parse::parse(message, parse::Groups::of(message))?)
 }

@@ -6,8 +6,8 @@ use super::lines::text;
 use super::prefix::strip;
 use super::{journal, transcript, wall};
 
-/// Falling stamps from which on a block without dates is taken for a reversed one by its stamps alone: in fewer, each
-/// line may be of another boot.
+/// Falling stamps from which on a block without dates is taken for a reversed one only because of its stamps: in fewer,
+/// each line may be of another boot.
 const FALLS: usize = 8;
 /// A block of this many falls may have one rise: where one boot ends and the next one begins.
 const FALLS_PER_RISE: usize = 8;

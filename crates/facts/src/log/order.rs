@@ -141,7 +141,7 @@ fn boots_behind(entries: &[Entry], now: f64) -> bool {
         | Event::Detected { .. }
         | Event::Refined { .. } => Some(true),
         Event::Switched(name) if name == "tsc-early" || name.contains("jiffies") => Some(true),
-        // `dmesg -T` shows one boot alone, in which another one may have been chosen.
+        // `dmesg -T` shows only one boot, in which another one may have been chosen.
         Event::Switched(_) => Some(!entry.text.trim_start_matches(['>', ' ']).starts_with('[')),
         _ => None,
     }) == Some(true)

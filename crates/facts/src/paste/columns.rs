@@ -7,7 +7,7 @@ const HEAD_WITHIN: usize = 12;
 /// Columns of a table, at most.
 const COLUMNS: usize = 16;
 
-/// Why a text with such a table is of no single machine, as the end of a sentence.
+/// Why a text with such a table is not about a single machine, as the end of a sentence.
 pub(super) fn several(lines: &[String]) -> Option<String> {
     (0..lines.len()).find_map(|at| differ(lines, at))
 }

@@ -1,4 +1,5 @@
-//! Outputs of no machine of the writer: what a text calls an example, says of other times, or asks in an examination.
+//! Outputs that do not come from a machine of the writer: what a text calls an example, says of other times, or asks in
+//! an examination.
 
 use super::general;
 use super::literal::LITERAL;

@@ -281,7 +281,7 @@ impl Pasted {
         let mut at = 0;
         // What a record quotes, any user may have written: no reader takes it for an output.
         let further = of_records(lines);
-        // A manual shows outputs of no real machine, and a changelog quotes messages.
+        // A manual shows outputs that no real machine printed, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
         out.imagined = examples::imagined(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };

@@ -120,7 +120,7 @@ fn cpuinfo(page: &mut Page<'_>, at: usize) -> usize {
     let Some((name, value)) = page.line(at).split_once(':') else { return 0 };
     let value = value.trim();
     let field = name.trim();
-    // `model name\t: Intel(R) ...` and the flags are often quoted alone.
+    // `model name\t: Intel(R) ...` and the flags are often quoted by themselves.
     let alone = match field {
         "model name" | "vendor_id" | "cpu family" | "cpu MHz" => name.ends_with([' ', '\t']),
         "flags" | "Features" => Flags::parse(value).0.len() > WHOLE_LIST,

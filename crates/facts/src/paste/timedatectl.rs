@@ -79,7 +79,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         }
         return 1;
     }
-    // The state is often quoted alone.
+    // The state is often quoted by itself.
     let value = line.split_once(": ").map_or("", |(_, value)| value.trim());
     let alone = match field(line) {
         Some("System clock synchronized" | "NTP synchronized" | "NTP enabled") => {

@@ -39,7 +39,7 @@ const FEW: usize = 4;
 const MANY: usize = 10;
 
 impl Estimate {
-    /// A share, `count` of `all` (Wilson's interval: right also for few).
+    /// A share, `count` of `all` (Wilson's interval: correct even for few).
     #[must_use]
     pub fn share(count: f64, all: f64) -> Self {
         if all.is_nan() || all <= 0.0 {

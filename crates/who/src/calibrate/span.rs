@@ -85,7 +85,7 @@ mod tests {
         let width = |span: Span| span.high / span.low;
         let cheap = Span::of_loops(2.6, 1.6, 3.5);
         assert!(cheap.high == 3.5 && width(cheap) > 5.0, "{cheap:?}");
-        // A call that vanishes beside an empty one takes some time yet.
+        // A call that costs almost nothing compared with an empty one still takes some time.
         let free = Span::of_loops(1.5, 1.6, 1.6);
         assert!(free.low > 0.1 && width(free) > 5.0, "{free:?}");
         let fine = Span::of_loops(20.0, 1.6, 21.0);

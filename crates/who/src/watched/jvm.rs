@@ -257,7 +257,7 @@ fn signal(process: &OwnedFd) -> std::io::Result<()> {
     Ok(pidfd_send_signal(process, Signal::QUIT)?)
 }
 
-/// The process that listens at the other end; 0 if it is in no namespace that is seen from here.
+/// The process that listens at the other end; 0 if it is not in a namespace that is seen from here.
 fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -577,7 +577,7 @@ mod tests {
         let mut process = Process::new(std::process::id(), &mut files).unwrap();
         assert!(!process.is_code(page as u64));
         let execute = MprotectFlags::READ | MprotectFlags::EXEC;
-        // SAFETY: the page is of this test alone, and nothing refers to it.
+        // SAFETY: the page belongs only to this test, and nothing refers to it.
         unsafe { mprotect(page, 4096, execute).unwrap() };
         std::thread::sleep(Duration::from_millis(50));
         assert!(process.refresh_for_caller(page as u64, &mut files));

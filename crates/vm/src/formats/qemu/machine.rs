@@ -227,7 +227,7 @@ pub(super) fn of_several(command: &Command, line: &Line) -> bool {
     command.program.is_none() && line.machines.len() > 1
 }
 
-/// Whether only a run shows the processor in the name of a program: a variable, also one that an inner shell expands.
+/// Whether only a run shows the processor in the name of a program: a variable, or one that an inner shell expands.
 fn is_open(target: &str) -> bool {
     target.contains(['\u{1}', '$'])
 }

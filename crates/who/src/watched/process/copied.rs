@@ -12,7 +12,8 @@ const PLACES: u64 = 16;
 const BYTES: usize = 64;
 
 impl Process {
-    /// Gives code in no file the file of the mapping next to it, if that file has the same bytes for these addresses.
+    /// Gives code that is not in a file the file of the mapping next to it, if that file has the same bytes for these
+    /// addresses.
     pub(super) fn find_copied(&mut self, files: &mut Files) {
         let beside = |one: &Mapping, other: &Mapping| {
             one.range.end == other.range.start && one.name.is_empty() && one.executable
