@@ -117,7 +117,8 @@ fn fill(
     Ok(Injected { counts: parts.counts.map(|(offset, _)| memory.wrapping_add(offset as u64)) })
 }
 
-/// The step that rules against executable memory refuse: those of SELinux, and those that a program has set for itself.
+/// The step that restrictions on executable memory refuse: those of SELinux, and those that a program has set for
+/// itself.
 const NOT_EXECUTABLE: &str = "making the image executable (SELinux's execmem, MemoryDenyWriteExecute= of a unit, or PR_SET_MDWE may \
                               forbid it)";
 

@@ -156,7 +156,7 @@ fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     ))
 }
 
-/// Returns the line of the machine's description, if it asks that a setting stays.
+/// Returns the line of the machine's description, if it requests that a setting stay.
 fn described(document: &Document, prose: &Prose<'_>) -> Option<String> {
     let asks = |span: &Range<usize>| {
         let said = document.text.slice(span.clone());

@@ -141,7 +141,7 @@ pub struct SystemCalls {
     /// By thread, most calls first; empty where the whole machine was watched. A thread that began while
     /// it was counted is in the row of the one that started it.
     pub threads: Vec<ThreadRow>,
-    /// Calls of `clock_getres`, which read no clock and are not in any other number.
+    /// Calls of `clock_getres`, which read no clock and are in no other number.
     pub resolution_calls: u64,
 }
 

@@ -360,7 +360,7 @@ impl Engine {
         best <= source.rank() && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
     }
 
-    /// No page can be used: reads a time namespace's page, or asks the kernel.
+    /// No page can be used: reads a time namespace's page, or calls the kernel.
     fn not_by_page<C: Counter, K: Kernel>(&self) -> u64 {
         if let Some(ns) = self.in_namespace::<C, false>(ClockId::Monotonic) {
             return ns;

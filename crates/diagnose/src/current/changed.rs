@@ -71,7 +71,7 @@ pub(super) fn read_then_continued(log: &KernelLog) -> Option<String> {
     Some(format!("it was {was} ({}); then {}", log.source(read), continues(&place, later.by)))
 }
 
-/// How a text continues behind its last record, and what to do.
+/// How a text continues after its last record, and what to do.
 fn continues(place: &str, by: By) -> String {
     let what = match by {
         By::Command => "with a command that may have changed it",

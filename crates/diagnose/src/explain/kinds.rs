@@ -21,7 +21,7 @@ const SHEETS: [&str; 8] = [
     "\u{fc}bungsblatt",
     "aufgabenblatt",
 ];
-/// What a task asks for, as the beginning of a sentence.
+/// What a task requests, as the beginning of a sentence.
 const TASKS: [&str; 12] = [
     "express",
     "justify",

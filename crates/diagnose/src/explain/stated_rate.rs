@@ -21,7 +21,7 @@ const NOUNS: [&str; 9] = ["clock", "clocks", "time", "date", "drift", "drifts", 
 /// What a quartz is off by at most, and what NTP corrects at most, in parts per million.
 const QUARTZ_PPM: f64 = 100.0;
 const NTP_PPM: f64 = 500.0;
-/// From here on the counter does not run at the rate that the kernel takes it for, or stops at times.
+/// From here on the counter does not run at the rate that the kernel assumes, or stops at times.
 const GROSS_PPM: f64 = 10_000.0;
 
 /// Abbreviations whose full stop ends no sentence.

@@ -211,7 +211,7 @@ mod tests {
             assert!(joined.starts_with("hpet\u{fffd}"), "{sequence}: {joined}");
         }
         assert_eq!(read("hpet\u{9b}4Dtsc"), "hpet\u{fffd}tsc");
-        // No letter of the word behind it belongs to the sequence.
+        // No letter of the word after it belongs to the sequence.
         assert_eq!(read("\u{1b}[3@tsc"), "tsc");
         assert_eq!(read("\u{1b}[2Atsc"), "\u{fffd}tsc");
     }

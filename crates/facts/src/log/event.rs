@@ -143,7 +143,7 @@ pub enum Event {
     PmTimerChipsetBug,
     /// `ACPI: HPET id: 0x... base: 0x...`, or the table's own `ACPI: HPET ...` line.
     HpetTable {
-        /// Physical base address, where the line gives it.
+        /// Physical base address, if the line contains it.
         base: Option<u64>,
     },
     /// `hpet0: N comparators, 64-bit X MHz counter`.

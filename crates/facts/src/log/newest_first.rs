@@ -179,7 +179,7 @@ fn order_of_messages(lines: &[&[u8]]) -> (usize, usize) {
     (forward, backward)
 }
 
-/// Lines at the end of a text among which the first message of a boot is, where its newest line comes first.
+/// Lines at the end of a text among which the first message of a boot is, if its newest line comes first.
 const LAST_LINES: usize = 3;
 
 /// Why a text without any stamp seems to have its newest line first, as the end of a sentence.

@@ -86,7 +86,7 @@ fn leave_quoted(log: &mut KernelLog) {
     }
 }
 
-/// Keeps the entries of the last boot, where days lie between lines that have dates and no stamps.
+/// Keeps the entries of the last boot, if days lie between lines that have dates and no stamps.
 fn part_by_dates(log: &mut KernelLog) {
     if log.is_diff || !log.turned.is_empty() {
         return;
@@ -465,7 +465,7 @@ mod tests {
         for [one, two] in [["", ""], ["[  112.300000] ", "[   19.300000] "]] {
             let log = scan(&format!("{}and:\n{}", mark(one, 3, 164_000), mark(two, 7, 260_000)));
             assert!(log.mixed.is_some(), "{one}");
-            // A console writes it twice; a read-back alone gives nothing up.
+            // A console writes it twice; a read-back by itself demotes nothing.
             let log = scan(&format!("{}{}", mark(one, 3, 164_000), mark(one, 3, 164_000)));
             assert_eq!(log.mixed, None, "{one}");
         }

@@ -37,7 +37,7 @@ fn differ(lines: &[String], at: usize) -> Option<String> {
     ))
 }
 
-/// The heads of the columns behind the first one.
+/// The heads of the columns after the first one.
 fn head(lines: &[String], at: usize, width: usize) -> Option<Vec<String>> {
     let is_rule = |cell: &&str| cell.bytes().all(|byte| matches!(byte, b'-' | b':' | b'=' | b'+'));
     let begin = at.saturating_sub(HEAD_WITHIN);

@@ -279,7 +279,7 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // What a record quotes, any user may have written: no reader takes it for an output.
+        // Any user may have written what a record quotes: no reader treats it as an output.
         let further = of_records(lines);
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);

@@ -40,7 +40,7 @@ const FIELDS: [&str; 12] = [
     "systemd-timesyncd.service active",
 ];
 
-/// Fields that one line has at least where it is the whole output.
+/// Fields that one line has at least if it is the whole output.
 const IN_ONE_LINE: usize = 4;
 
 /// The field of a line.

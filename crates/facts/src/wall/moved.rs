@@ -72,7 +72,7 @@ pub(super) fn of_line(line: &str) -> Option<(&'static str, What)> {
     let own = of_words.find(|(words, _)| small.contains(words)).map(|(_, program)| *program);
     let named = || {
         let name = writer(line)?.to_lowercase();
-        // Postfix logs the name of each of its programs behind its own.
+        // Postfix logs the name of each of its programs after its own.
         if small.contains(" postfix/") {
             return Some("Postfix");
         }

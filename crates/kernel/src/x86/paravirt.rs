@@ -1,4 +1,4 @@
-//! Which hypervisor the kernel takes itself to run under, and the clocks that it offers.
+//! The hypervisor under which the kernel believes that it runs, and the clocks that it offers.
 
 use super::order;
 use crate::feature::Feature;

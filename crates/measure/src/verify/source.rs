@@ -44,7 +44,8 @@ pub trait Source: Sync {
     }
 }
 
-/// A clock that NTP keeps synchronised is off by no more, in millionths: the kernel's limit of a correction (`MAXFREQ`).
+/// A clock that NTP keeps synchronised is off by at most this, in millionths: the kernel's limit of a correction
+/// (`MAXFREQ`).
 const SYNCHRONISED_PPM: f64 = 500.0;
 
 /// The machine that runs this.

@@ -97,7 +97,7 @@ fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines, of at most twice [`ROTATE`]; one that no event is as long as is replaced by a few words.
+/// The last lines, of at most twice [`ROTATE`]; one that is longer than any event is replaced by a few words.
 fn last_lines(mut reader: impl BufRead) -> io::Result<Vec<u8>> {
     let (mut lines, mut length) = (VecDeque::new(), 0);
     loop {

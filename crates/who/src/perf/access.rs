@@ -125,7 +125,7 @@ pub(super) fn paranoid() -> Option<i32> {
     clocksmith_facts::given::text("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
-/// The addition to the message where processes cannot be seen at all.
+/// The addition to the message if processes cannot be seen at all.
 fn no_proc() -> &'static str {
     if std::path::Path::new("/proc/self").exists() {
         ""

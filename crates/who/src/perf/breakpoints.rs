@@ -186,7 +186,8 @@ impl Breakpoints {
         }
     }
 
-    /// Why some thread has none: `ESRCH` where all such threads had ended, `EBUSY` or `ENOSPC` where a debugger holds the registers.
+    /// Why some thread has none: `ESRCH` if all such threads had ended, `EBUSY` or `ENOSPC` if a debugger holds the
+    /// registers.
     #[must_use]
     pub fn refused(&self) -> Option<&io::Error> {
         self.refused.as_ref()

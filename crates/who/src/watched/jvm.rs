@@ -276,7 +276,7 @@ fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
 
 /// Protocol version 1: the version, the command and three arguments, each with a zero after it.
 fn command(pid: u32, socket: &OwnedFd) -> std::io::Result<String> {
-    // Without blocking: a socket whose owner takes no connections would keep this program for good.
+    // Without blocking: a socket whose owner accepts no connections would block this program for ever.
     let flags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
     let stream = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let place = SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;

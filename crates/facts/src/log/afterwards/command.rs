@@ -184,7 +184,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The first word of a command behind those that only say how it is run.
+/// The first word of a command after those that only say how it is run.
 pub(super) fn tool(part: &str) -> &str {
     let by =
         ["sudo", "doas", "time", "nohup", "env", "exec", "do", "then", "if", "while", "until", "!"];

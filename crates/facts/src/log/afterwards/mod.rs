@@ -25,7 +25,7 @@ const KEPT: usize = 32;
 pub enum By {
     /// A command, or a file that a program applies.
     Command,
-    /// A restart of the machine behind a change of its boot parameters.
+    /// A restart of the machine after a change of its boot parameters.
     Restart,
     /// A sentence that reports a change.
     Sentence,

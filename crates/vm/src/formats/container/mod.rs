@@ -58,7 +58,7 @@ const IMAGES: [&str; 15] = [
 /// The image of the same author from which the others were made; it takes the flags of a `-cpu host` in ARGUMENTS.
 const VIRTUAL_DSM: &str = "vdsm/virtual-dsm";
 
-/// Images whose systems are Linux, besides.
+/// Other images whose systems are Linux.
 const LINUX: [&str; 3] = ["chromeos", "zima", "virtual-dsm"];
 
 /// Returns the name of one of these images.

@@ -176,7 +176,7 @@ impl<'a> Domain<'a> {
     }
 
     /// Returns whether a device of the host prevents the domain's migration. libvirt permits USB devices, and those
-    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU,
+    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it queries QEMU,
     /// which refuses most VFIO devices (`hw/vfio/migration.c`, vfio_migration_realize()), and accepts SCSI devices.
     fn holds(&self, device: &'a Element) -> bool {
         let teaming = self.tree.children(device, "teaming").next();

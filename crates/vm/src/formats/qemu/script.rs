@@ -494,7 +494,7 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
-/// Whether a statement asks QEMU for what it knows: `qemu-system-x86_64 -cpu help`.
+/// Whether a statement only queries what QEMU supports: `qemu-system-x86_64 -cpu help`.
 fn queries(statement: &Statement) -> bool {
     let words: Vec<&str> =
         statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();
