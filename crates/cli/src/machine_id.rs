@@ -1,7 +1,7 @@
 //! An opaque id of a machine, which distinguishes machines of one name.
 //!
-//! The machine's own id is confidential: machine-id(5) asks programs to derive their own id, from which the original
-//! cannot be found. This is the id of `systemd-id128 machine-id --app-specific=4d0f...` and
+//! The machine's own id is confidential: machine-id(5) requires programs to derive their own id, from which the
+//! original cannot be found. This is the id of `systemd-id128 machine-id --app-specific=4d0f...` and
 //! sd_id128_get_machine_app_specific(3): HMAC-SHA256 of the program's id, with the machine's id as the key, cut to 128
 //! bits and marked as a UUID of version 4.
 

@@ -115,7 +115,7 @@ pub(crate) enum Held {
     Unreadable,
 }
 
-/// Compares a word of memory with a value, without reading it here: touching the wrong page beside
+/// Compares a word of memory with a value, without reading it here: touching the wrong page next to
 /// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while a kernel that cannot
 /// read an argument returns EFAULT.
 ///

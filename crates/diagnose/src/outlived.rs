@@ -15,7 +15,7 @@ pub(crate) const FACT: &str = "boot of a demotion";
 
 /// Removes the demotions of the TSC before such a reading from the log of a text, and returns the contradiction.
 pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
-    // A log beside a sysfs directory has no order in time with it.
+    // Nothing shows whether a log is older than a sysfs directory that is given with it.
     if demotion::reads_directory(facts) || facts.current_clocksource().value() != Some(&"tsc") {
         return None;
     }

@@ -53,7 +53,7 @@ struct Input {
     error: Option<String>,
 }
 
-/// A document, and the input that it came from where that is known.
+/// A document, and the input that it came from, if that is known.
 #[derive(Debug)]
 pub struct Named {
     /// The name of the input.

@@ -238,7 +238,7 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
 }
 
 /// Finds a date that the guest is to have, which kvm-clock would not give it: kvm-clock has the host's. Source: Linux
-/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
+/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, next to x86_platform.get_wallclock of the RTC.
 fn date(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let at = match document.kind {

@@ -287,7 +287,7 @@ fn reads(report: &Report, name: &str, ns: Option<f64>, thresholds: &Thresholds) 
     Point::new("reads", state, text)
 }
 
-/// The cause that is named beside a slow clocksource.
+/// The cause that is named next to a slow clocksource.
 fn lead(report: &Report) -> Option<CauseId> {
     report.causes.iter().map(|cause| cause.id).find(|id| !id.concerns_wall_clock())
 }

@@ -512,7 +512,7 @@ mod tests {
      {
         let words = [0x1230, 0, 0, 0x1340, 0x1450];
         let mut at_call = sample(0x1105, &[0x1105], &words);
-        // The register points into the frame of the caller, at data beside an earlier call's return address.
+        // The register points into the frame of the caller, at data next to an earlier call's return address.
         if let Some(registers) = &mut at_call.registers {
             registers.bp = 0x8018;
         }

@@ -41,7 +41,7 @@ pub enum Loader {
     Other,
 }
 
-/// Command lines of rEFInd, beside the kernels.
+/// Command lines of rEFInd, next to the kernels.
 const REFIND_LINES: &str = "/boot/refind_linux.conf";
 
 impl Loader {

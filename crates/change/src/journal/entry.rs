@@ -67,7 +67,7 @@ pub struct Entry {
     /// Whether a run tried to restore everything and could not.
     #[serde(default)]
     pub stuck: bool,
-    /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
+    /// Names that appeared next to the files of a program while it ran, and that the plan does not know.
     #[serde(default)]
     pub neighbours: Vec<PathBuf>,
     /// Modes and owners of kernels and initial RAM disks, while a program that makes boot entries runs.

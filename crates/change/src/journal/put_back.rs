@@ -160,7 +160,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     Ok(report)
 }
 
-/// Returns the messages about names that appeared beside the files of a program.
+/// Returns the messages about names that appeared next to the files of a program.
 fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
     let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
     let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);

@@ -92,7 +92,7 @@ pub(crate) struct Engine {
     front: View,
     /// The kernel's real page, when `front` is a time namespace's.
     real: View,
-    /// The page for CLOCK_MONOTONIC_RAW beside it.
+    /// The page for CLOCK_MONOTONIC_RAW next to it.
     real_raw: View,
     state: AtomicU32,
     /// The form of all pages; 0 until it is known.

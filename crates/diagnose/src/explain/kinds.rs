@@ -111,7 +111,7 @@ const BAD: [&str; 14] = [
     "schlecht",
     "malo",
 ];
-/// What such a heading may have beside that word.
+/// What such a heading may have next to that word.
 const OF_HEADINGS: [&str; 8] =
     ["example", "examples", "output", "case", "state", "result", "sample", "\u{4f8b}"];
 

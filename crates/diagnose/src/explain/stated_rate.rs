@@ -44,7 +44,7 @@ const NUMBERS: [(&str, f64); 14] = [
     ("twenty", 20.0),
     ("thirty", 30.0),
 ];
-/// Beginnings of verbs that nothing but a clock has beside an amount of time.
+/// Beginnings of verbs that only a clock has next to an amount of time.
 const VERBS: [&str; 6] = ["drift", "gain", "lose", "losing", "loosing", "lost"];
 /// Beginnings of words about an offset that becomes smaller.
 const CORRECTED: [&str; 6] = ["shrink", "decreas", "slew", "catch", "crawl", "converg"];

@@ -236,9 +236,9 @@ pub struct Term {
 /// How a word leads to its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
-    /// An ordinary word: beside a word about clocks.
+    /// An ordinary word: next to a word about clocks.
     Plain,
-    /// A name or several words: beside a word about clocks, cost or a fault.
+    /// A name or several words: next to a word about clocks, cost or a fault.
     Named,
     /// The word itself is about clocks.
     Own,

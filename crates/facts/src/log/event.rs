@@ -382,7 +382,7 @@ pub enum Event {
     CpuIds(u32),
     /// `smp: Brought up 2 nodes, 96 CPUs`: the processors that are online at the end of the SMP boot.
     BroughtUp {
-        /// NUMA nodes, where the line has them.
+        /// NUMA nodes, if the line has them.
         nodes: Option<u32>,
         /// Processors.
         cpus: u32,
@@ -448,7 +448,7 @@ pub enum Event {
     Arch(Arch),
     /// The processor that a 32-bit Arm kernel found: `CPU: ARMv7 Processor [410fd034] revision 4 (ARMv7), cr=10c5383d`.
     ArmProcessor {
-        /// The main ID register, where the line has it.
+        /// The main ID register, if the line has it.
         midr: Option<u32>,
     },
     /// A message that only an x86 kernel of this width prints: 32 or 64 bits. A 64-bit message may also come from other

@@ -474,7 +474,7 @@ mod tests {
             assert!(examples(&format!("> {tsc}or\n> {hpet}")), "{form}");
             let other = switched("1234.567890", "hpet");
             assert!(examples(&format!("```\n{tsc}```\nor\n```\n{other}```\n")), "{form}");
-            // Its time stamps were removed, it has the same meaning, or it is beside a log.
+            // Its time stamps were removed, it has the same meaning, or it is next to a log.
             assert!(!examples(&format!("{tsc}{}", switched(form, "hpet"))), "{form}");
             assert!(!examples(&format!("{}{hpet}", switched(form, "hpet"))), "{form}");
             let log = "[  611.100000] usb 1-1: new high-speed USB device\n".repeat(5);

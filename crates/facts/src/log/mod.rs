@@ -102,7 +102,7 @@ pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {
 pub struct Entry {
     /// Line number in the input, from 1.
     pub line: u64,
-    /// Seconds since boot, where the line has a printk time stamp.
+    /// Seconds since boot, if the line has a printk time stamp.
     pub at: Option<f64>,
     /// The text of the line, truncated to 400 characters.
     pub text: String,

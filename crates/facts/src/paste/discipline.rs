@@ -227,7 +227,7 @@ fn bare(line: &str) -> &str {
 
 fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     let line = bare(page.line(at));
-    // `Name            : value`, with the colon in one column; without it, beside another field of the same output.
+    // `Name            : value`, with the colon in one column; without it, next to another field of the same output.
     let in_column = line.find(':') == Some(16);
     if !in_column && !page.is_output(at, "chronyc", tracking_field) {
         return 0;

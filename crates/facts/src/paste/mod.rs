@@ -243,7 +243,7 @@ pub(crate) struct Told {
     pub(crate) invariant_tsc: Fact<bool>,
 }
 
-/// The facts in a text beside the kernel's messages.
+/// The facts in a text other than the kernel's messages.
 #[derive(Clone, Debug, Default)]
 pub struct Pasted {
     /// Lines that the kernel printed.

@@ -20,7 +20,7 @@ pub struct Places {
     pub dispersion: Option<Source>,
     /// Of [`TimeSource::drift_ppm`].
     pub drift: Option<Source>,
-    /// Of [`TimeSource::offered_s`] and of the values that are read beside it.
+    /// Of [`TimeSource::offered_s`] and of the values that are read together with it.
     pub offered: Option<Source>,
     /// Of [`TimeSource::logged`].
     pub logged: Option<Source>,

@@ -23,7 +23,7 @@ pub enum What {
     NoReply,
     /// A time server answered that it is not synchronised itself.
     ServerUnsynchronised,
-    /// ntpd asks another server of a pool.
+    /// ntpd queries another server of a pool.
     Solicits,
     /// ntpd: the kernel reports the clock as unsynchronised.
     CalledUnsynchronised,

@@ -301,7 +301,8 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
 }
 
 impl Machine {
-    /// Makes Hyper-V grant the invariant TSC to this guest, beside the privileges that every Hyper-V grants, or not.
+    /// Makes Hyper-V grant the invariant TSC to this guest, in addition to the privileges that every Hyper-V grants, or
+    /// not.
     pub(crate) fn grant_invariant_tsc(&mut self, granted: bool) {
         // The hypercall and VP index privileges, bits 5 and 6, also come with every Hyper-V.
         let usual = HV_TIME_REF_COUNT | HV_REFERENCE_TSC | 0x60;

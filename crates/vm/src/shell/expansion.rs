@@ -174,7 +174,7 @@ fn looked_up(inner: &str, whole: Range<usize>) -> Piece {
     };
     let name = rest.split_whitespace().next().unwrap_or_default();
     let behind = rest.trim_start().get(name.len()..).unwrap_or_default().trim_start();
-    // Errors that are not shown, and what is run where it is not found.
+    // Errors that are not shown, and what is run if it is not found.
     let alone = behind.is_empty() || behind.starts_with("2>") || behind.starts_with("||");
     let name = name.trim_matches('"');
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

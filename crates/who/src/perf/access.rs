@@ -147,7 +147,7 @@ mod tests {
         let error = io::Error::from_raw_os_error(libc::EACCES);
         let text = Refusal::new("process 1", error, None).to_string();
         assert!(text.contains("process 1") && text.contains("setcap"), "{text}");
-        // The level is not the reason where it is low enough.
+        // The level is not the reason if it is low enough.
         let other = denied(Some(0), Some(2), "process 1");
         assert!(other.contains("another user (id 0)") && !other.contains("sysctl"), "{other}");
         assert!(denied(None, Some(4), "process 1").contains("perf_event_paranoid=2"));

@@ -133,7 +133,7 @@ impl Python {
                 another_way(version)
             ))
         };
-        // The program is small where the interpreter is a separate library.
+        // The program is small if the interpreter is a separate library.
         let found = process.images(runtime::is_python).find_map(|(file, bias)| {
             let symbols = exported(file.file.try_clone().ok()?)?;
             Some((symbols, file, bias))

@@ -83,7 +83,7 @@ fn pieces<'a>(old: &'a str, new: &'a str, change: &Change) -> Option<Vec<Piece<'
     before.next().is_none().then_some(found)
 }
 
-/// A line without one occurrence of a word, and without one blank beside it.
+/// A line without one occurrence of a word, and without one blank next to it.
 fn without(line: &str, word: &str) -> Option<String> {
     let ends = |at: Option<char>| at.is_none_or(apart);
     let place = line.match_indices(word).map(|(at, _)| at).find(|at| {

@@ -1,4 +1,4 @@
-//! Read costs, as bars. The bars are SVG that stretches with the page; the words beside them are HTML, so that they do
+//! Read costs, as bars. The bars are SVG that stretches with the page; the words next to them are HTML, so that they do
 //! not stretch, and contain everything that a reader without pictures needs.
 
 use super::text;

@@ -121,7 +121,7 @@ fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
     out
 }
 
-/// Returns the engine beside this program, otherwise the one in PATH.
+/// Returns the engine next to this program, otherwise the one in PATH.
 fn engine(args: &Fleet) -> Result<PathBuf> {
     if let Some(engine) = &args.engine {
         return Ok(engine.clone());

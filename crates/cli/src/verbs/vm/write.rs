@@ -209,7 +209,8 @@ struct Copy {
     new: bool,
 }
 
-/// Keeps the file as it was, beside it. A copy with other content that already exists stays, and this one gets a number.
+/// Keeps the file as it was, next to it. A copy with other content that already exists stays, and this one gets a
+/// number.
 fn backup(
     directory: &OwnedFd,
     name: &OsStr,

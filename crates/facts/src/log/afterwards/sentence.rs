@@ -1,6 +1,6 @@
 //! Sentences that report that a person changed the clocksource, or started the machine with other parameters.
 //!
-//! A report has a verb of the past behind which, or a word for "after" before which, it names the file, a parameter of
+//! A report has a verb of the past after which, or a word for "after" before which, it names the file, a parameter of
 //! the kernel, or the clocksource that was chosen. A question, a wish, a condition and a denial report nothing.
 
 use super::{command, is_clocksource, named};

@@ -115,7 +115,7 @@ mod tests {
         let process = Process::new(std::process::id(), &mut Files::default()).unwrap();
         let (mapping, _, offset) = process.file(begin + end + 16).unwrap();
         assert_eq!((mapping.name.as_str(), offset), (path.to_str().unwrap(), end + 16));
-        // Memory of other content beside the same file.
+        // Memory of other content next to the same file.
         // SAFETY: as above.
         unsafe {
             let place = (begin + end) as *mut std::ffi::c_void;
