@@ -14,7 +14,7 @@ use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::visible;
 use serde::{Deserialize, Serialize};
 
-/// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
+/// The largest number of characters of the first line: monitoring systems cut at 80 with the end of the line.
 pub const LINE: usize = 79;
 
 /// A state of the monitoring convention.

@@ -161,7 +161,7 @@ pub struct ThreadRow {
     pub rows: Vec<ExactRow>,
 }
 
-/// The counts of system calls; `seconds` is the duration, where the counter does not know it.
+/// The counts of system calls; `seconds` is the duration, if the counter does not know it.
 #[must_use]
 pub fn system_calls(method: String, counted: &Counted, seconds: f64) -> SystemCalls {
     let seconds = counted.seconds.unwrap_or(seconds);

@@ -194,7 +194,7 @@ mod tests {
         let waiting = Waiting::new(&words(&["true"]), false).unwrap();
         let Waiting { go, starter, .. } = waiting;
         drop(go);
-        // Without a word: the standard library of the new process would report its own failure to report.
+        // Without a message: the standard library of the new process would report its own failure to report.
         let status = starter.join().unwrap().unwrap().wait().unwrap();
         assert_eq!(status.code(), Some(NOT_STARTED));
     }

@@ -47,7 +47,7 @@ impl Ratio {
         mul_shr(host_tsc, self.multiplier, self.frac_bits)
     }
 
-    /// Returns the guest's deviation from the nominal rate, relative to the nominal one. `None` when that is 0.
+    /// Returns the guest's deviation from the nominal rate, relative to the nominal one. `None` if that is 0.
     #[must_use]
     pub fn error(self, host_khz: u32, nominal_khz: u32) -> Option<Rational> {
         let den = u128::from(nominal_khz).checked_shl(self.frac_bits)?;

@@ -78,7 +78,7 @@ fn append(directory: &OwnedFd, path: &Path) -> Result<File, Untrusted> {
     trusted::open_file(directory, NAME.as_ref(), flags, 0o644, path).map(File::from)
 }
 
-/// Bytes of a file that are read at most: a line of any length must not hide the lines before it.
+/// The largest number of bytes of a file that are read: a line of any length must not hide the lines before it.
 const READ: u64 = 256 << 20;
 /// Takes the place of a line that is too long to be an event.
 const TOO_LONG: &[u8] = b"too long";

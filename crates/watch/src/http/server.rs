@@ -286,7 +286,7 @@ impl Server {
         self.slots.set(slot, Phase::Ending);
     }
 
-    /// Makes a TLS handshake. A client whose greeting is whole does not count as one that dribbles it.
+    /// Makes a TLS handshake. A client that has sent its whole greeting does not count as one that sends it slowly.
     #[cfg(feature = "tls")]
     fn greet(
         &self,

@@ -34,7 +34,7 @@ pub(super) struct Cell {
     pub(super) own: Option<OwnClock>,
     /// The cost of one call here, in nanoseconds.
     pub(super) ns: Option<f64>,
-    /// The uncertainty of the split by hits, by the hits that it rests on: samples less and more.
+    /// The uncertainty of the split by hits, according to the hits that it is based on: fewer and more samples.
     pub(super) splits: Vec<(usize, f64, f64)>,
     /// The uncertainty of the split because reads of other clocks at the same place cost differently: samples less and
     /// more.

@@ -76,7 +76,7 @@ impl Estimate {
             .filter(|(count, all)| if p < 0.5 { *count > 0.0 } else { count < all })
             .count();
         if p <= 0.0 || p >= 1.0 {
-            // The exact bound (Clopper and Pearson): Wilson's is too narrow where few draws are all alike.
+            // The exact bound (Clopper and Pearson): Wilson's is too narrow if there are few draws, all of them alike.
             let away = 1.0 - 0.025f64.powf(1.0 / whole);
             return match p <= 0.0 {
                 true => Self { value: 0.0, low: 0.0, high: away },

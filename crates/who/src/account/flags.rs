@@ -61,7 +61,7 @@ const WAITING: [&str; 14] = [
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;
-/// Samples that a rate needs at least: a single sample would represent a hundred thousand reads.
+/// The smallest number of samples for a rate: a single sample would represent a hundred thousand reads.
 const FEW: f64 = 10.0;
 /// Least share of the CPU time that a coarse clock must save.
 const WORTH: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! Sampling of threads and all that they start, or of the whole machine: one ring a processor.
+//! Sampling of threads and all that they start, or of the whole machine: one ring per processor.
 
 use super::access::{Access, MACHINE, Refusal, owner, paranoid};
 use super::event::{self, Beat, Depth, online_cpus};

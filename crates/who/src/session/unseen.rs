@@ -229,7 +229,7 @@ fn another_way(runtime: Runtime) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Why it is not known which clocks are read, where no breakpoint was hit; `cpu_ns` is the CPU time of a process.
+/// Why it is not known which clocks are read, if no breakpoint was hit; `cpu_ns` is the CPU time of a process.
 pub(super) fn clocks(
     breakpoints: &Breakpoints,
     stacks: &[Stack],

@@ -161,7 +161,7 @@ impl Symbols {
         &self.kernel
     }
 
-    /// The functions at an address of a process, innermost first: several where some are inlined.
+    /// The functions at an address of a process, innermost first: several if some are inlined.
     pub fn frames(&mut self, process: &Process, address: u64) -> Vec<Frame> {
         if let Some(ours) = process.ours.as_ref().filter(|_| process.in_ours(address)) {
             let function = ours.vdso.exact_function(address);

@@ -436,7 +436,7 @@ pub fn threads(pid: u32) -> Vec<i32> {
 /// The short name of Node's processes from version 24 on: it says which thread it is.
 const MAIN_THREAD: &str = "MainThread";
 
-/// The name of a process by its short name, or by its file where the short one names no program.
+/// The name of a process by its short name, or by its file if the short one names no program.
 fn named(short: &str, file: impl FnOnce() -> Option<PathBuf>) -> String {
     let by_file = || {
         let file = file()?;

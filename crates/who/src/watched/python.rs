@@ -31,7 +31,7 @@ use std::sync::Arc;
 const HOMES: usize = 1 << 14;
 /// Words of one stack at most.
 const WORDS: usize = 256;
-/// Bytes between an instruction and the next one at most, with the interpreter's inline cache.
+/// The largest number of bytes between an instruction and the next one, with the interpreter's inline cache.
 const STEP: u64 = 24;
 /// Samples whose frames are all read; later, one of `LATER` is.
 const FIRST: u64 = 256;

@@ -1,4 +1,4 @@
-//! The guest's system where a variable of the script names it: `--os-variant $OS_VARIANT`.
+//! The guest's system if a variable of the script names it: `--os-variant $OS_VARIANT`.
 
 use crate::guest::Guest;
 use crate::shell::{Piece, Statement, Word, name_length};
