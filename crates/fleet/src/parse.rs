@@ -73,7 +73,7 @@ pub fn parse(text: &[u8]) -> Result<Document, DocumentError> {
     }
 }
 
-/// Reads a document, also one that `clocksmith fleet` passes on.
+/// Reads a document, or one that `clocksmith fleet` passes on.
 #[must_use]
 pub fn parse_named(text: &[u8]) -> Named {
     if !matches!(schema(text).as_deref(), Ok(INPUT)) {

@@ -230,7 +230,7 @@ fn make(
             return Err(JournalError::Stopped);
         }
         work.at = Some(index);
-        // A program finds the files that were written before it, also after a power cut.
+        // A program finds the files that were written before it, even after a power cut.
         if !replaces(&step.action) {
             work.sync_names(journal)?;
         }

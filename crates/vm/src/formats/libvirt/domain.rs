@@ -362,7 +362,7 @@ impl<'a> Domain<'a> {
 }
 
 /// Returns whether the prefix of an element may have a namespace. libvirt ignores `<qemu:commandline>` without one, and
-/// removes it when it saves the domain (`src/conf/domain_conf.c`, virDomainDefParseXML(), asks for the namespace). A part
+/// removes it when it saves the domain (`src/conf/domain_conf.c`, virDomainDefParseXML(), checks the namespace). A part
 /// of a file does not show it, and a placeholder in a tag may add it.
 fn declared(tree: &Tree, text: &Text, element: &Element) -> bool {
     let Some((prefix, _)) = element.name.split_once(':') else { return true };
