@@ -47,7 +47,7 @@ fn main() {
         .args(["--target", &var("TARGET")])
         .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "codegen-units=1"])
         .args(["-C", "relocation-model=pic", "-C", "overflow-checks=no", "-C", "debuginfo=0"])
-        // Unwinders go through it; Go wants its vector registers as they are.
+        // Unwinders go through it; Go needs its vector registers unchanged.
         .args(["-C", "force-unwind-tables=yes", "-C", "no-vectorize-loops"])
         .args(["-C", "no-vectorize-slp", "--cap-lints", "allow", "-o"])
         .arg(&object)

@@ -1,4 +1,4 @@
-//! Generates the rules from the Markdown pages beside the code that finds them, so that each text is written once.
+//! Generates the rules from the Markdown pages next to the code that finds them, so that each text is written once.
 //!
 //! A page has a section for each rule, `## ID`, with a line for each of: `Error:`, `Warn:` or `Info:` (the severity,
 //! and a summary of the problem), `Why:`, `Risk:`, `Source:`. A line that a section omits is taken from the rule, of

@@ -88,7 +88,7 @@ pub fn clock_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Finds them.
+/// Finds the mistakes of a system.
 #[must_use]
 pub fn find(system: &System) -> Vec<Mistake> {
     let mut found = Vec::new();

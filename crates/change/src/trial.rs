@@ -52,7 +52,7 @@ pub trait Subject {
     fn cost(&mut self) -> Option<f64>;
     /// Verifies the counter and the clocks, which takes seconds.
     fn verify(&mut self) -> Verified;
-    /// Whether the user has asked to stop.
+    /// Whether the user wants to stop.
     fn stop(&mut self) -> bool;
     /// The time since the change was made.
     fn elapsed(&mut self) -> Duration;

@@ -178,7 +178,7 @@ pub fn add(text: &str, word: &str) -> String {
     }
 }
 
-/// The text without the word at any place before a lone `--`, and without one blank beside each.
+/// The text without the word at any place before a lone `--`, and without one blank next to each.
 #[must_use]
 pub fn remove(text: &str, word: &str) -> String {
     let mut out = text.to_owned();

@@ -16,7 +16,7 @@ use std::process::Command;
 
 /// Moves this thread to a separate mount namespace; returns whether that is allowed.
 fn own_mounts() -> bool {
-    // SAFETY: takes a number; concerns this thread alone.
+    // SAFETY: takes a number; concerns only this thread.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
         eprintln!("skipped: only root may mount");
         return false;

@@ -87,7 +87,7 @@ fn grow(root: &Path, nodes: &[(String, Node)]) {
 }
 
 /// Rewrites, makes and removes the files that its step in the plan allows; the step's number is
-/// behind the program's name.
+/// after the program's name.
 struct Scribbler(Vec<Vec<PathBuf>>);
 
 impl Runner for Scribbler {

@@ -212,7 +212,7 @@ const WHOLE_LOG: usize = 150;
 
 /// A machine that a text shows.
 pub(crate) struct Part {
-    /// Its lines; `None` where the whole text is of one machine.
+    /// Its lines; `None` if the whole text is of one machine.
     pub(crate) section: Option<Section>,
     pub(crate) facts: Facts,
     /// Another part of the text quotes it, and is newer.

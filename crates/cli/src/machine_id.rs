@@ -1,7 +1,7 @@
 //! An opaque id of a machine, which distinguishes machines of one name.
 //!
-//! The machine's own id is confidential: machine-id(5) asks programs to derive their own id, from which the original
-//! cannot be found. This is the id of `systemd-id128 machine-id --app-specific=4d0f...` and
+//! The machine's own id is confidential: machine-id(5) requires programs to derive their own id, from which the
+//! original cannot be found. This is the id of `systemd-id128 machine-id --app-specific=4d0f...` and
 //! sd_id128_get_machine_app_specific(3): HMAC-SHA256 of the program's id, with the machine's id as the key, cut to 128
 //! bits and marked as a UUID of version 4.
 
@@ -13,7 +13,7 @@ use sha2::Sha256;
 /// The id of this program for this purpose. Another one would make new hosts of all hosts of a fleet.
 const PROGRAM: u128 = 0x4d0f_6c1e_93b2_4f7a_a58e_1c7d_20e9_b364;
 
-/// Returns the id of the machine whose files these are; `None` where it has no id.
+/// Returns the id of the machine whose files these are; `None` if it has no id.
 pub(crate) fn of(tree: &dyn Tree) -> Option<String> {
     opaque(&collect::machine_id(tree)?)
 }

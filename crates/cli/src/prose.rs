@@ -85,7 +85,7 @@ impl Subjects {
     fn pages(&self) -> Vec<&'static str> {
         let known = self.first();
         let is_field = self.is_field();
-        // A rate by the text's own figures says most.
+        // A rate from the text's own figures is the most informative.
         let lead = usize::from(known.first() == Some(&explain::RATE));
         let mut pages = known.to_vec();
         let of = |is_subject: bool| {

@@ -1,6 +1,6 @@
 //! A stack that is large enough, independent of `ulimit -s`.
 //!
-//! Limits of nesting are made for the usual 8 MiB. If the limit is lower, the program runs in a thread with its own
+//! The limits on nesting assume the usual 8 MiB. If the limit is lower, the program runs in a thread with its own
 //! stack; otherwise no thread is started.
 
 use crate::exit::Code;

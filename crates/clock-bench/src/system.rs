@@ -23,7 +23,7 @@ pub fn pin(processor: usize) -> Result<()> {
     pin::to(cpu).map(|_| ()).map_err(anyhow::Error::msg)
 }
 
-/// The first processor and another one; the same one where there is no other.
+/// The first processor and another one; the same one if there is no other.
 pub fn two_processors() -> Result<(usize, usize)> {
     let processors = processors()?;
     let first = *processors.first().context("no processor")?;

@@ -20,7 +20,7 @@ const _: () = assert!(size_of::<Cached>() == 64 && align_of::<Cached>() == 8);
 ///
 /// # Safety
 ///
-/// `clock` is to a clock: zero bytes at first, changed by these functions only.
+/// `clock` points to a clock: zero bytes at first, changed by these functions only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_cached_update(clock: *mut Cached) {
     // SAFETY: by the contract. All changes are atomic.

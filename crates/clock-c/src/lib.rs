@@ -146,7 +146,7 @@ pub unsafe extern "C" fn clocksmith_is_slow(reason: *mut c_char, size: usize) ->
 ///
 /// # Safety
 ///
-/// `to` is null, or to `size` bytes that may be written.
+/// `to` is null, or points to `size` bytes that may be written.
 unsafe fn write_text(to: *mut c_char, size: usize, text: &dyn core::fmt::Display) {
     use std::io::Write as _;
     if to.is_null() || size == 0 {

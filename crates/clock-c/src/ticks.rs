@@ -57,7 +57,7 @@ pub extern "C" fn clocksmith_ticks_to_ns(first: Anchor, second: Anchor, ticks: u
 ///
 /// # Safety
 ///
-/// `reason` is null, or to `size` bytes that may be written.
+/// `reason` is null, or points to `size` bytes that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_trust_counter(
     limit_ms: c_uint,

@@ -69,7 +69,7 @@ const fn number(why: Unavailable) -> c_int {
 ///
 /// # Safety
 ///
-/// `marker` is null, or to a number that may be written.
+/// `marker` is null, or points to a number that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_disruption_marker(marker: *mut u64) -> c_int {
     let (value, result) = match VmClock::open() {
@@ -87,7 +87,8 @@ pub unsafe extern "C" fn clocksmith_disruption_marker(marker: *mut u64) -> c_int
 ///
 /// # Safety
 ///
-/// `state` is null, or to a structure that may be written; `reason` is null, or to `size` bytes that may be written.
+/// `state` is null, or points to a structure that may be written; `reason` is null, or points to `size` bytes that may
+/// be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clocksmith_vmclock_state(
     state: *mut VmClockState,
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn clocksmith_vmclock_state(
     result
 }
 
-/// Gets the two times between which UTC lies, by the hypervisor. Returns 0, or the reason why there are none.
+/// Gets the two times between which UTC lies, according to the hypervisor. Returns 0, or the reason why there are none.
 ///
 /// # Safety
 ///

@@ -9,7 +9,7 @@ use std::{rc::Rc, sync::Arc};
 ///
 /// Code that takes a `C: Clock` is compiled for each clock: with [`SystemClock`], which has no
 /// size, it is the same as calling [`Instant::now`]. There is no global hook, so a
-/// [`MockClock`](crate::MockClock) costs nothing where it is not used.
+/// [`MockClock`](crate::MockClock) costs nothing if it is not used.
 ///
 /// ```
 /// use clocksmith::{Clock, Instant, MockClock, SystemClock};

@@ -1,4 +1,4 @@
-//! Finds the kernel's page beside the vDSO, and proves that it is this page.
+//! Finds the kernel's page next to the vDSO, and proves that it is this page.
 //!
 //! The page is not an ABI: it moved and changed its form several times. So nothing is assumed. The pages below the vDSO
 //! are tried one after the other, every place in them and both known forms. A place is accepted as the kernel's clock
@@ -9,7 +9,7 @@
 //! The pages farther below are the program's memory, and another thread may unmap them at any moment. So no page is
 //! read in the search: the kernel compares its words (`kernel::compare`). A page is read only after it has been found:
 //! the kernel reports that it is neither a page of a file nor writable memory, and it contains the time of both coarse
-//! clocks. The search ends at the first page of the program: the kernel maps its pages and the vDSO beside each other
+//! clocks. The search ends at the first page of the program: the kernel maps its pages and the vDSO next to each other
 //! (`map_vdso()`, x86; `__setup_additional_pages()`, arm64).
 
 use crate::kernel::{self, ClockId, Held};

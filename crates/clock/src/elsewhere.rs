@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The time that the clock shows at the first read in the process: 36 years.
 ///
-/// Rust's `Instant` has no number, and its distance from the start of the machine is not known. So the number is one that no
-/// machine has reached: so there are moments before the first read, whatever a program subtracts.
+/// Rust's `Instant` has no number, and its distance from the start of the machine is not known. So the number is one
+/// that no machine has reached, and there are moments before the first read, whatever a program subtracts.
 const FIRST_NS: u64 = 1 << 60;
 
 #[inline]

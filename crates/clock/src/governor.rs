@@ -60,7 +60,7 @@ impl<C: crate::Clock + Clone> Clock for GovernorClock<C> {
     }
 }
 
-/// Waiting for a limiter makes sense by a clock of the machine; a mock clock does not advance by
+/// Waiting for a limiter makes sense only with a clock of the machine; a mock clock does not advance by
 /// itself.
 impl ReasonablyRealtime for GovernorClock<crate::SystemClock> {}
 impl ReasonablyRealtime for GovernorClock<crate::OrderedClock> {}

@@ -115,7 +115,7 @@ pub(crate) enum Held {
     Unreadable,
 }
 
-/// Compares a word of memory with a value, without reading it here: touching the wrong page beside
+/// Compares a word of memory with a value, without reading it here: touching the wrong page next to
 /// the vDSO is fatal (SIGBUS, or SIGSEGV if another thread unmaps it), while a kernel that cannot
 /// read an argument returns EFAULT.
 ///
@@ -136,7 +136,7 @@ pub(crate) fn is_readable(address: usize) -> bool {
 }
 
 /// Whether a page that can be read may be the kernel's own: it is neither a page of a file nor a
-/// page that the process can write. Pages of both kinds another thread may unmap.
+/// page that the process can write. Another thread may unmap pages of either kind.
 ///
 /// The same call with a shared futex, which is known by the page's owner, a file or an address space
 /// (`get_futex_key()`, all versions). The kernel's pages have neither (`VM_IO`, `VM_PFNMAP`, or a page

@@ -10,7 +10,7 @@ use crate::view::Raw;
 use crate::wiped;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The page, made at the first call; `None` where it cannot be made.
+/// The page, made at the first call; `None` if it cannot be made.
 pub(crate) fn page(place: &AtomicPtr<Page>) -> Option<&'static Page> {
     if place.load(Ordering::Acquire).is_null() {
         make(place);

@@ -38,7 +38,7 @@ impl MockClock {
         Self { ns: Arc::new(AtomicU64::new(now.as_nanos())) }
     }
 
-    /// Moves it forward, to [`Instant::MAX`] at most. Returns the new time.
+    /// Moves the clock forward, to [`Instant::MAX`] at most. Returns the new time.
     pub fn advance(&self, by: Duration) -> Instant {
         let by = instant::nanos(by).unwrap_or(u64::MAX);
         let mut now = self.ns.load(Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl MockClock {
         }
     }
 
-    /// Sets it, forward or backward.
+    /// Sets the clock, forward or backward.
     pub fn set(&self, now: Instant) {
         self.ns.store(now.as_nanos(), Ordering::Release);
     }

@@ -109,10 +109,10 @@ impl fmt::Display for Slowness {
     }
 }
 
-/// Tests whether reading the kernel's clock is slow here, as it is where the clocksource is `hpet` or `acpi_pm`, or a
-/// hypervisor traps the counter. Takes about a millisecond, or ten milliseconds where a read takes tens of
-/// microseconds. No allocation, no thread, no signal. It is about `std::time` and `clock_gettime(2)`: the functions
-/// of this crate may be quicker.
+/// Tests whether reading the kernel's clock is slow here, as it is if the clocksource is `hpet` or `acpi_pm`, or a
+/// hypervisor traps the counter. Takes about a millisecond, or ten milliseconds if a read takes tens of microseconds.
+/// No allocation, no thread, no signal. It is about `std::time` and `clock_gettime(2)`: the functions of this crate may
+/// be quicker.
 ///
 /// ```
 /// let test = clocksmith::is_slow();

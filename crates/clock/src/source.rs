@@ -12,8 +12,8 @@ use core::str::FromStr;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Source {
-    /// The kernel's own published parameters, in a page beside the vDSO, and one read of the
-    /// counter. Exact: the same formula with the same numbers as the vDSO.
+    /// The kernel's own published parameters, in a page next to the vDSO, and one read of the counter.
+    /// Exact: the same formula with the same numbers as the vDSO.
     Vvar = 1,
     /// The library's own line through readings of the kernel's clock, renewed every few
     /// milliseconds. Tens of nanoseconds from the kernel's time; see [`crate::guide::design`].

@@ -19,7 +19,7 @@ impl TickScale {
     const NANOSECONDS: Self = Self { mult: 1, shift: 0 };
 
     /// The kernel's present scale, without any measurement: the numbers by which it converts the
-    /// counter to times itself, NTP's steering included. `None` where it does not publish them to
+    /// counter to times itself, NTP's steering included. `None` if it does not publish them to
     /// user space; then use [`between`](Self::between) two anchors.
     #[must_use]
     pub fn of_kernel() -> Option<Self> {

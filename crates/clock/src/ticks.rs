@@ -132,8 +132,8 @@ mod unit {
     fn decide() -> u8 {
         // A counter that the kernel does not use may differ between processors.
         let serves = kernel::keep_errno(|| {
-            // A source that is the counter was found to be allowed at the first read of a clock. The kernel is not asked
-            // again: a filter that was installed meanwhile may kill the process for that.
+            // A source that is the counter was found to be allowed at the first read of a clock. The kernel is not
+            // queried again: a filter that was installed meanwhile may kill the process for that.
             clocks::source().is_counter()
                 || kernel::counter_is_allowed() && eligible::by_behaviour::<Hardware>()
         });

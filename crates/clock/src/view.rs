@@ -128,7 +128,7 @@ impl Cells for Raw {
 
     #[inline(always)]
     fn word(&self, order: Ordering) -> Word {
-        // Memory that is mapped read-only allows only relaxed loads, by the rules of the language;
+        // Memory that is mapped read-only allows only relaxed loads, according to the rules of the language;
         // a fence makes up for it.
         let word = if cfg!(target_pointer_width = "64") {
             // SAFETY: by the contract of `new`; see `load64`.

@@ -20,7 +20,7 @@ pub(crate) const FACT: &str = "machine of a demotion";
 
 /// Removes the demotions of another machine from the log of a text, and returns the contradiction.
 pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
-    // A log beside a sysfs directory is of the same machine.
+    // A log together with a sysfs directory is of the same machine.
     if demotion::reads_directory(facts) {
         return None;
     }

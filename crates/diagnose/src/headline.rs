@@ -315,7 +315,7 @@ fn by_card(wall: Option<&WallClockReport>) -> bool {
     wall.is_some_and(|wall| wall.kernel_synchronised.is_none() && wall.held_at_card)
 }
 
-/// Whether a cause leaves open whether the wall clock is right. A sign of a restore is in the kernel log alone: without
+/// Whether a cause leaves open whether the wall clock is right. Only the kernel log has a sign of a restore: without
 /// it the sentence must not become more certain.
 fn leaves_it_open(cause: &Cause) -> bool {
     match cause.id {

@@ -1,9 +1,8 @@
-//! Demotions of the TSC in a text whose later reading shows the TSC in use: they are of another boot, or of another
-//! machine.
+//! Demotions of the TSC in a text that later shows the TSC in use: they are of another boot, or of another machine.
 //!
-//! The kernel rates a clocksource that it has marked unstable 0, and cannot choose it while the tick is one-shot
-//! (`__clocksource_unstable()`, `clocksource_find_best()` in `kernel/time/clocksource.c`). With a periodic tick it uses the
-//! TSC again only if an administrator requests it.
+//! The kernel gives a clocksource that it has marked unstable the rating 0, and cannot choose it while the tick is
+//! one-shot (`__clocksource_unstable()`, `clocksource_find_best()` in `kernel/time/clocksource.c`). With a periodic
+//! tick it uses the TSC again only if an administrator requests it.
 
 use crate::cause::Evidence;
 use crate::demotion::{self, takes_tsc};
@@ -16,7 +15,7 @@ pub(crate) const FACT: &str = "boot of a demotion";
 
 /// Removes the demotions of the TSC before such a reading from the log of a text, and returns the contradiction.
 pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
-    // A log beside a sysfs directory has no order in time with it.
+    // Nothing shows whether a log is older than a sysfs directory that is given with it.
     if demotion::reads_directory(facts) || facts.current_clocksource().value() != Some(&"tsc") {
         return None;
     }

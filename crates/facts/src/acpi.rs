@@ -26,7 +26,7 @@ pub struct PmTimer {
 /// The clock fields of the FADT (`FACP`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Fadt {
-    /// The PM timer as Linux finds it; `None` where Linux finds none.
+    /// The PM timer as Linux finds it; `None` if Linux finds none.
     pub pm_timer: Option<PmTimer>,
     /// Low-power S0 idle capable (flag bit 21).
     pub low_power_idle: bool,

@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct ClocksourceDevice {
     /// Number N.
     pub index: u32,
-    /// `current_clocksource`; empty where the evidence lacks that file.
+    /// `current_clocksource`; empty if the evidence lacks that file.
     pub current: String,
-    /// `available_clocksource`, best first; empty where the evidence lacks that file.
+    /// `available_clocksource`, best first; empty if the evidence lacks that file.
     pub available: Vec<String>,
 }
 

@@ -163,7 +163,7 @@ pub struct Cpuinfo {
     pub vmx_flags: Option<Flags>,
     /// Flags that not all processors have.
     pub differing: Vec<String>,
-    /// Numbers of the processors, where the blocks are numbered.
+    /// Numbers of the processors, if the blocks are numbered.
     pub numbers: CpuList,
     /// Number of different `physical id` values.
     pub packages: Option<u32>,

@@ -10,7 +10,7 @@ pub(crate) const AZURE_TAG: &str = "7783-7084-3265-9085-8269-3286-77";
 /// The chassis asset tag of every Oracle Cloud machine.
 pub(crate) const ORACLE_TAG: &str = "OracleCloud.com";
 
-/// The identification strings, as `/sys/class/dmi/id` names them; empty where not given.
+/// The identification strings, as `/sys/class/dmi/id` names them; empty if not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dmi {
     /// `sys_vendor`.

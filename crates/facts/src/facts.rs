@@ -143,7 +143,7 @@ pub struct Cpu {
     pub flag_differences: Vec<String>,
     /// Frequency that the kernel shows for the first CPU, in kHz; 0 means that the kernel found none.
     pub khz: Fact<u64>,
-    /// TSC rate in kHz, measured by another CPU's delay loop, where there is one.
+    /// TSC rate in kHz, measured by another CPU's delay loop, if there is one.
     pub measured_khz: Fact<u64>,
     /// Number of possible CPUs (hot-plug slots count).
     pub possible: Fact<u32>,

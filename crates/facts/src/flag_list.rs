@@ -105,7 +105,7 @@ const LAST: [&str; 34] = [
 const BEGIN_AT: usize = "flags\t\t: ".len();
 /// See `BEGIN_AT`.
 const TABS_TAKE: usize = "flags           : ".len() - BEGIN_AT;
-/// Widths of terminals, and of lines that programs cut, beside the round ones.
+/// Widths of terminals, and of lines that programs cut, besides the round ones.
 const CUT_AT: [usize; 10] = [96, 128, 132, 158, 211, 237, 255, 256, 511, 512];
 
 /// The extent to which a list of flags proves that a processor lacks a flag.

@@ -164,7 +164,7 @@ impl Hypervisor {
 }
 
 impl HypervisorKind {
-    /// The hypervisor that a clocksource's name gives away.
+    /// The hypervisor that a clocksource's name reveals.
     #[must_use]
     pub fn from_clocksource(name: &str) -> Option<Self> {
         match name {

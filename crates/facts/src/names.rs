@@ -119,7 +119,7 @@ pub const NAMES: &[Name] = &[
     other("stc", 300, "BCM2835 system timer"),
 ];
 
-/// Clocksources of single boards, of processors that Linux has left, and of test modules: names
+/// Clocksources of single boards, of processors that Linux no longer supports, and of test modules: names
 /// without a description.
 const RARE: &[&str] = &[
     "ARC Timer1",
@@ -153,7 +153,7 @@ const RARE: &[&str] = &[
 ];
 
 /// Whether a kernel since 2.6.32 registers a clocksource of this name on some machine. Boards also
-/// name theirs in their device trees (`timer@f0001000`): those are in no list.
+/// name theirs in their device trees (`timer@f0001000`): those are not in any list.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     find(name).is_some() || RARE.contains(&name)
@@ -174,7 +174,7 @@ pub(crate) fn may_be_of_a_board(word: &str) -> bool {
 }
 
 /// Whether a word in a list of clocksources may be the name of one: known, or from a board's device tree or driver,
-/// also with the address of its timer (`fff10600.timer`, `10050000.timer`). A number or a date is not a name.
+/// even with the address of its timer (`fff10600.timer`, `10050000.timer`). A number or a date is not a name.
 #[must_use]
 pub(crate) fn may_be_listed(word: &str) -> bool {
     let of_an_address = || {

@@ -102,7 +102,7 @@ pub struct Timex {
     pub status: i64,
     /// Frequency correction in 1/65536 ppm.
     pub freq: i64,
-    /// Offset, in ns where the status has `STA_NANO`, otherwise in us.
+    /// Offset, in ns if the status has `STA_NANO`, otherwise in us.
     pub offset: i64,
     /// Tick length in us.
     pub tick: i64,

@@ -224,8 +224,8 @@ pub fn place(path: &Path) -> Result<Parent, Untrusted> {
     parent(path, Look::Links)
 }
 
-/// A directory in which files are to be written, made where it is missing: where it is without links, and its place. It may
-/// belong to any user, but a link that another user made is not followed on the way to it.
+/// Opens a directory in which files will be written, and creates it if it is missing; returns its path without links,
+/// and the open directory. It may belong to any user, but a link on its path that another user made is not followed.
 ///
 /// # Errors
 /// Returns an error if a link is not trusted, or the directory cannot be made or opened.

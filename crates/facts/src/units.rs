@@ -48,7 +48,7 @@ pub fn seconds(unit: &str) -> Option<f64> {
     UNITS.iter().find(|(name, _)| *name == unit).map(|(_, seconds)| *seconds)
 }
 
-/// A figure with its unit behind it, as one word, in seconds: `1.5h`, `300ms`.
+/// A figure with its unit after it, as one word, in seconds: `1.5h`, `300ms`.
 #[must_use]
 pub fn duration(word: &str) -> Option<f64> {
     let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;

@@ -86,7 +86,7 @@ pub struct VerifyResult {
     /// The CPUs that were tested.
     pub cpus: Vec<u32>,
     /// The CPUs of the machine: those online when it was tested, and when the result was read. Empty
-    /// where that is not known.
+    /// if that is not known.
     #[serde(default)]
     pub machine_cpus: Vec<u32>,
     /// The worse of the two below.

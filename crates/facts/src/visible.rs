@@ -146,7 +146,7 @@ fn name(out: &mut String, c: char) {
 pub struct Ink(u64);
 
 impl std::fmt::Debug for Ink {
-    // The number stays secret, also in a message.
+    // The number stays secret, even in a message.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Ink")
     }

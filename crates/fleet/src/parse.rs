@@ -53,7 +53,7 @@ struct Input {
     error: Option<String>,
 }
 
-/// A document, and the input that it came from where that is known.
+/// A document, and the input that it came from, if that is known.
 #[derive(Debug)]
 pub struct Named {
     /// The name of the input.
@@ -73,7 +73,7 @@ pub fn parse(text: &[u8]) -> Result<Document, DocumentError> {
     }
 }
 
-/// Reads a document, also one that `clocksmith fleet` passes on.
+/// Reads a document, or one that `clocksmith fleet` passes on.
 #[must_use]
 pub fn parse_named(text: &[u8]) -> Named {
     if !matches!(schema(text).as_deref(), Ok(INPUT)) {

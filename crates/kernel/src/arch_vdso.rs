@@ -11,7 +11,7 @@ use clocksmith_facts::Arch;
 use clocksmith_facts::version::Kernel;
 use std::borrow::Cow;
 
-/// Whether the vDSO has a way to read a clocksource on this kernel; `None` where nothing is known of it.
+/// Whether the vDSO has a way to read a clocksource on this kernel; `None` if nothing is known of it.
 pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
     if machine.arch.is_assumed() && of_name(name).is_none() {
@@ -41,11 +41,11 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Sparc, "tick" | "stick") => return sparc(kernel),
         // Itanium has no vDSO clock, but reads its counter in a system call that does not change the stack
         // (fsys_clock_gettime() in arch/ia64/kernel/fsys.S, up to 6.6; only for CLOCK_REALTIME and CLOCK_MONOTONIC, as
-        // ia64_clock_getres() in sys_ia64.c says): neither of the two costs is that, so nothing is claimed.
+        // ia64_clock_getres() in sys_ia64.c says): its cost is that of neither path, so nothing is claimed.
         (Arch::Um | Arch::Ia64, _) => return None,
         // PA-RISC: vdso64_generic.c (5.18 and later) makes the system call. OpenRISC has no vDSO. LoongArch selects
-        // GENERIC_GETTIMEOFDAY with 64 bits alone ("LoongArch: Adjust build infrastructure for
-        // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit one says its width, so that no version decides.
+        // GENERIC_GETTIMEOFDAY only with 64 bits ("LoongArch: Adjust build infrastructure for
+        // 32BIT/64BIT", of November 2025, for 6.19): a 32-bit kernel states its width, so that no version decides.
         _ => false,
     })
 }
@@ -74,7 +74,7 @@ fn sparc(kernel: &Kernel) -> Option<bool> {
     (!Feature::SparcVdsoEarliest.of(kernel)).then_some(false)
 }
 
-/// The architectures that have a clocksource of this name; `None` where many may.
+/// The architectures that have a clocksource of this name; `None` if many may have one.
 fn of_name(name: &str) -> Option<&'static [Arch]> {
     Some(match name {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
@@ -133,7 +133,7 @@ fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
     })
 }
 
-/// Whether the vDSO serves the coarse clocks, which read no counter; `None` where nothing is known of it.
+/// Whether the vDSO serves the coarse clocks, which read no counter; `None` if nothing is known of it.
 #[must_use]
 pub fn serves_coarse(machine: &Machine) -> Option<bool> {
     let kernel = &machine.kernel.value;

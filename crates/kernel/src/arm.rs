@@ -6,7 +6,7 @@
 /// Errata whose workaround replaces the read of the counter (`read_cntvct_el0`), which disables the vDSO for all
 /// programs. The kernel prints Freescale's number as a005858.
 const TRAPPED: [&str; 5] = ["858921", "a008585", "a005858", "161010101", "UNKNOWN1"];
-/// Errata that disable the vDSO for 32-bit programs alone (`disable_compat_vdso`).
+/// Errata that disable the vDSO only for 32-bit programs (`disable_compat_vdso`).
 const TRAPPED_COMPAT: [&str; 1] = ["1418040"];
 
 /// Whether the line of a workaround is one that traps the counter for all programs.

@@ -16,7 +16,7 @@ pub struct Alternative {
     pub current: Option<String>,
     /// The clocksources that sysfs would list, best first.
     pub available: Option<Vec<String>>,
-    /// Whether CLOCK_MONOTONIC would be read in user space; `None` where only the host decides.
+    /// Whether CLOCK_MONOTONIC would be read in user space; `None` if only the host decides.
     pub vdso: Option<bool>,
 }
 

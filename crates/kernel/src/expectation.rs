@@ -79,7 +79,7 @@ pub struct Expectation {
     pub current: Option<String>,
     /// The clocksources that sysfs lists, best first.
     pub available: Option<Vec<String>>,
-    /// Whether CLOCK_MONOTONIC is served without a system call; `None` where only the host decides.
+    /// Whether CLOCK_MONOTONIC is served without a system call; `None` if only the host decides.
     pub vdso: Option<bool>,
     /// Whether each clock id is served by the vDSO.
     pub clocks: Vec<VdsoClock>,

@@ -261,8 +261,8 @@ impl Machine {
             self.no_frequency = Some(format!("cpu MHz is 0 [{source}]"));
         }
         // Half of the second CPU's BogoMIPS is the TSC's rate, to a few percent, if that CPU's delay loop was
-        // measured: with a constant TSC the kernel copies the first CPU's figure, which follows from the frequency
-        // it believes (`calibrate_delay_is_known()` in arch/x86/kernel/tsc.c, since 3.1).
+        // measured: with a constant TSC the kernel copies the first CPU's figure, which follows from the frequency that
+        // it assumes (`calibrate_delay_is_known()` in arch/x86/kernel/tsc.c, since 3.1).
         let copied = self.constant_tsc.value && !self.constant_tsc.is_assumed();
         self.tsc_khz =
             facts.cpu.measured_khz.value().copied().filter(|khz| *khz > 100_000 && !copied);

@@ -37,7 +37,7 @@ pub struct Mistake {
     pub word: usize,
     /// The explanation, as the end of a sentence that begins with the word.
     pub why: String,
-    /// The replacement for the word, where one is certain; an empty text removes the word.
+    /// The replacement for the word, if one is certain; an empty text removes the word.
     pub instead: Option<String>,
 }
 

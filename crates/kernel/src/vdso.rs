@@ -59,8 +59,8 @@ pub(crate) fn decide(machine: &Machine, out: &mut Expectation) {
     });
 }
 
-/// Whether the vDSO serves CLOCK_MONOTONIC on this kernel when that clocksource is current; `None`
-/// where nothing is known of it.
+/// Whether the vDSO serves CLOCK_MONOTONIC on this kernel when that clocksource is current; `None` if nothing is known
+/// of it.
 #[must_use]
 pub fn serves(machine: &Machine, name: &str) -> Option<bool> {
     let machine = &arch_vdso::with_arch_of(machine, name);

@@ -62,9 +62,9 @@ static ENDS: AtomicBool = AtomicBool::new(false);
 /// How many calls of [`whole`] run.
 static WITHIN: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a piece of work that a signal must not end in its middle, such as writing a file beside the one that it
-/// replaces. The first signal ends the program when the work is done, the second one of a kind at once. Where signals are
-/// requests already ([`listen`]), or are ignored, that does not change.
+/// Runs a piece of work that a signal must not end in its middle, such as writing a file next to the one that it
+/// replaces. The first signal ends the program when the work is done, the second one of a kind at once. If signals are
+/// already requests ([`listen`]), or are ignored, that does not change.
 pub fn whole<T>(work: impl FnOnce() -> T) -> T {
     if !LISTENS.load(Ordering::SeqCst) {
         ENDS.store(true, Ordering::SeqCst);

@@ -28,7 +28,7 @@ pub fn read_by_syscall(clock: ClockId) -> bool {
 }
 
 /// Returns the step in which a clock moves, as the kernel reports it: a whole tick for a coarse clock, and for all of
-/// them where the kernel has no high resolution timers.
+/// them if the kernel has no high resolution timers.
 #[must_use]
 pub fn resolution(clock: ClockId) -> Duration {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! The memory of a program beside the image, byte by byte, for programs that write it there or read
+//! The memory of a program next to the image, byte by byte, for programs that write it there or read
 //! it from outside.
 //!
 //! ```text
@@ -102,7 +102,7 @@ pub struct Shard {
     /// Calls of each kind: by clock id, or [`OTHER`], [`GETTIMEOFDAY`], [`TIME`].
     pub calls: [u64; KINDS],
     /// Reads by the time since their thread's previous read: class `n` is from 2^n cycles of the
-    /// counter up to 2^(n+1). A thread's first read is in no class, and neither is a read before
+    /// counter up to 2^(n+1). A thread's first read is not in any class, and neither is a read before
     /// which another thread of the same shard has read.
     pub intervals: [u64; INTERVALS],
     /// The thread that read last (the base of its FS, or a part of its stack pointer).

@@ -38,7 +38,7 @@ pub mod timeline;
 #[cfg(feature = "elf")]
 pub mod vdso_elf;
 
-/// The image, an ELF file whose one segment is loaded as it is; `None` where it is not available:
+/// The image, an ELF file whose one segment is loaded as it is; `None` if it is not available:
 /// anything but Linux on x86-64, and without the feature `image`.
 #[cfg(image)]
 pub const IMAGE: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/image.so")));

@@ -74,7 +74,7 @@ fn the_names_and_the_version_of_the_kernels() {
         }
     }
     assert_eq!(names.len(), 12, "{names:?}");
-    // Both: glibc has looked at the second alone since 2.36, Go and musl at the first.
+    // Both: glibc has looked only at the second since 2.36, Go and musl at the first.
     let has = |kind| sections.iter().any(|section| section.sh_type(E) == kind);
     assert!(has(elf::SHT_HASH) && has(elf::SHT_GNU_HASH));
 }

@@ -10,7 +10,7 @@ const SHORTEST_NS: u64 = 1_000_000;
 /// A rate that differs so much from the one known is one across a suspend or a migration.
 const SUSPECT: u64 = 2_000;
 
-/// A reading of both, against which others are held.
+/// A reading of both, with which others are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Baseline {
     cycles: u64,
@@ -18,7 +18,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Takes it. The earlier, the better the rate.
+    /// Begins the baseline. The earlier this is called, the better the rate.
     #[must_use]
     pub fn begin() -> Self {
         let (cycles, ns) = reading();

@@ -57,7 +57,7 @@ fn pages(bytes: usize) -> usize {
 }
 
 impl Image {
-    /// Offsets of the parts; `None` where there is no image.
+    /// Offsets of the parts; `None` if there is no image.
     pub(crate) fn parts(&self) -> Option<Parts> {
         let image = pages(IMAGE?.len());
         let counts = match self.act {

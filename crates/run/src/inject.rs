@@ -13,7 +13,7 @@ use std::io::{self, Read};
 const LARGEST_STACK: usize = 16 << 20;
 /// Offset of the mapping's name in the page of settings.
 const NAME_AT: usize = PAGE / 2;
-/// The name that `/proc/PID/maps` shows (since 5.17, where it is configured).
+/// The name that `/proc/PID/maps` shows (since 5.17, if it is configured).
 const NAME: &[u8] = b"clocksmith\0";
 const PR_SET_VMA: u64 = 0x5356_4d41;
 
@@ -117,7 +117,8 @@ fn fill(
     Ok(Injected { counts: parts.counts.map(|(offset, _)| memory.wrapping_add(offset as u64)) })
 }
 
-/// The step that rules against executable memory refuse: those of SELinux, and those that a program has set for itself.
+/// The step that restrictions on executable memory refuse: those of SELinux, and those that a program has set for
+/// itself.
 const NOT_EXECUTABLE: &str = "making the image executable (SELinux's execmem, MemoryDenyWriteExecute= of a unit, or PR_SET_MDWE may \
                               forbid it)";
 

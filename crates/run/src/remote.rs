@@ -40,12 +40,12 @@ impl Remote {
         self.request(libc::PTRACE_SEIZE as _, 0, options as usize)
     }
 
-    /// Lets it continue, with that signal.
+    /// Lets the process continue, with that signal.
     pub(crate) fn resume(self, signal: libc::c_int) -> io::Result<()> {
         self.request(libc::PTRACE_CONT as _, 0, signal as usize)
     }
 
-    /// Leaves it stopped (by job control), and waits for the next event.
+    /// Leaves the process stopped (by job control), and waits for the next event.
     pub(crate) fn listen(self) -> io::Result<()> {
         self.request(libc::PTRACE_LISTEN as _, 0, 0)
     }

@@ -120,7 +120,7 @@ fn head(path: &Path) -> Vec<u8> {
 }
 
 /// Whether a program's file has LeakSanitizer, alone or as a part of AddressSanitizer: it stops its own threads with
-/// `ptrace` when it ends, which fails where another process traces them.
+/// `ptrace` when it ends, which fails if another process traces them.
 #[must_use]
 pub fn checks_for_leaks(program: &OsStr) -> bool {
     use object::{Object, ObjectSymbol};

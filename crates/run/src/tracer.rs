@@ -1,4 +1,4 @@
-//! The second process: it runs beside the program and gives the image to every program that the
+//! The second process: it runs alongside the program and gives the image to every program that the
 //! traced process becomes, and to its children. It is not a child of the program and holds none of
 //! its files. Nothing depends on it: when it ends, the kernel lets all traced processes continue.
 

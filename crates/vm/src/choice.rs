@@ -26,7 +26,7 @@ impl Choices {
 }
 
 /// Returns the changes that make a file follow the choices, grouped by machine: a part of a group would apply half of
-/// the choice. Empty where the file follows the choices already, or where its kind cannot (see
+/// the choice. Empty if the file follows the choices already, or if its kind cannot (see
 /// [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {

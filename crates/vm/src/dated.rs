@@ -1,5 +1,5 @@
-//! The version of the hypervisor that a file is for: an option that a newer version removed is not an error where the
-//! file names an older version, or uses the option only if an older version runs. The replacements are in `formats` and
+//! The version of the hypervisor that a file is for: an option that a newer version removed is not an error if the file
+//! names an older version, or uses the option only if an older version runs. The replacements are in `formats` and
 //! `certain`.
 
 use crate::certain::extradata::named_before_five;
@@ -45,8 +45,7 @@ const IMAGES: [(&str, &str); 22] = [
     ("fedora:39", "8.1"),
 ];
 
-/// Lowers the severity of findings about options that only a newer hypervisor refuses, where the file is for an older
-/// one.
+/// Lowers the severity of findings about options that only a newer hypervisor refuses, if the file is for an older one.
 pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
     let gone = |id: &&str| matches!(*id, "q-no-hpet-removed" | "q-no-acpi-removed");
     let old = |finding: &&mut Finding| {
@@ -153,7 +152,7 @@ const CONDITIONS: [&str; 9] =
 const ASKS: [&str; 5] = ["version", "major", "ver", "help", "supports"];
 
 /// Returns whether an option of a program, in a language other than a shell's, is in a branch that queries a version,
-/// or beside a branch that has the newer spelling. Lines with less indentation enclose it.
+/// or next to a branch that has the newer spelling. Lines with less indentation enclose it.
 fn asked(document: &Document, at: usize, option: &str) -> bool {
     let text = document.text.as_str();
     let newer = format!("{}=off", option.trim_start_matches("no-"));

@@ -51,7 +51,7 @@ pub struct Finding {
     pub edits: Vec<Edit>,
     /// The reason why a change is left to be made by hand: it is not certain that it changes nothing else.
     pub left: Option<String>,
-    /// The object of the file, where there may be many: `VirtualMachine shop/web1`.
+    /// The object of the file, if there may be many: `VirtualMachine shop/web1`.
     pub object: Option<String>,
 }
 

@@ -86,7 +86,7 @@ const CLOCK_STEMS: [&str; 14] = [
 /// Clocks that a comment may name instead of the one that is disabled or requested.
 const OTHER_CLOCKS: &[&str] = &["tsc", "invtsc", "clocksource", "time stamp counter"];
 
-/// Words with which the description of a machine gives a reason, or asks for a setting to be kept. A description
+/// Words with which the description of a machine gives a reason, or requests that a setting be kept. A description
 /// applies to the whole machine, so words for its purpose are not among them.
 const DESCRIBED: &str = "must because workaround bug bugs remove don't not never change touch edit hang hangs hung lockup \
     lockups jump jumps jumped purpose intentional intentionally deliberately otherwise breaks fails ticket case args please";
@@ -156,7 +156,7 @@ fn commented(attached: &Attached<'_>, finding: &Finding) -> Option<String> {
     ))
 }
 
-/// Returns the line of the machine's description, if it asks that a setting stays.
+/// Returns the line of the machine's description, if it requests that a setting stay.
 fn described(document: &Document, prose: &Prose<'_>) -> Option<String> {
     let asks = |span: &Range<usize>| {
         let said = document.text.slice(span.clone());
@@ -238,7 +238,7 @@ fn mentions(text: &str, words: &[&str]) -> Option<usize> {
 }
 
 /// Finds a date that the guest is to have, which kvm-clock would not give it: kvm-clock has the host's. Source: Linux
-/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, beside x86_platform.get_wallclock of the RTC.
+/// arch/x86/kernel/kvmclock.c, `kvm_get_wallclock()`, next to x86_platform.get_wallclock of the RTC.
 fn date(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let at = match document.kind {

@@ -1,4 +1,4 @@
-//! Scripts that only run a tool of a kind: no option of these commands affects a clock, so there is nothing to say of them.
+//! Scripts that only run a tool of a kind: no option of these commands affects a clock, so there is nothing to report.
 
 use crate::detect::Clues;
 use crate::shell::{Statement, Word, statements};

@@ -7,7 +7,7 @@ use crate::document::Document;
 pub struct Prediction {
     /// Properties of `-cpu`, as `name=value`, without those that do not affect clocks.
     pub cpu: Vec<String>,
-    /// `-machine hpet=`; `None` where it is not set, which is on for pc and q35.
+    /// `-machine hpet=`; `None` if it is not set, which is on for pc and q35.
     pub hpet: Option<bool>,
     /// Whether the machine is a PC: others have no HPET.
     pub pc: bool,

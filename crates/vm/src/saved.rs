@@ -149,7 +149,7 @@ fn has(document: &Document, mark: &str) -> Option<String> {
     Some(format!("line {}: the machine has a saved state", line_of(document, at)))
 }
 
-/// The `config.json` that Cloud Hypervisor writes beside a snapshot: it has every key.
+/// The `config.json` that Cloud Hypervisor writes with a snapshot: it has every key.
 fn dumped(document: &Document) -> Option<String> {
     let text = document.text.as_str();
     let nulls = text.split(':').skip(1).filter(|rest| rest.trim_start().starts_with("null"));

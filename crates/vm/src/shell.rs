@@ -25,7 +25,7 @@ pub(crate) enum Piece {
     /// Text; its quotes no longer matter.
     Literal(Placed),
     /// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, `${NAME[*]}` (`joined`), `$(NAME)` of make.
-    /// `or_empty`: the default is also for an empty value (`:-`).
+    /// `or_empty`: the default also replaces an empty value (`:-`).
     Variable {
         name: String,
         default: Option<Placed>,
@@ -180,7 +180,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns whether the statement is a line of a unit that runs a command, also in a script that writes a unit.
+    /// Returns whether the statement is a line of a unit that runs a command, even in a script that writes a unit.
     fn of_unit(&self) -> bool {
         let first = self.now.words.first().and_then(|word| word.pieces.first());
         let runs = |text: &str| text.starts_with("Exec") || text.starts_with("Environment");

@@ -20,7 +20,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 }
 
 /// Returns the same for a value that does not otherwise have these marks, such as a number, a key or the name of a
-/// setting: then a part of one is enough, also in the notations of batch files (`%X%`) and Ruby (`#{x}`). A path or a
+/// setting: then a part of one is enough, even in the notations of batch files (`%X%`) and Ruby (`#{x}`). A path or a
 /// name of a disk may have `@` and `%`.
 pub(crate) fn in_plain_value(value: &str) -> bool {
     ["$", "{{", "<%", "%", "#{", "@"].iter().any(|mark| value.contains(mark))

@@ -57,7 +57,7 @@ impl Libvirt {
             .env("XDG_CACHE_HOME", home.join("cache"))
             .env("LC_ALL", "C");
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
-            // The group may use KVM, where there is one.
+            // The group may use KVM, if there is one.
             let group = fs::metadata("/dev/kvm").map_or(NOBODY, |kvm| kvm.gid());
             command.uid(NOBODY).gid(if group == 0 { NOBODY } else { group });
         }

@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read as Input};
 use std::time::{Duration, Instant};
 
-/// How long the measurement takes at first, and how long where the path of the reads is in doubt: a clocksource that
+/// How long the measurement takes at first, and how long if the path of the reads is in doubt: a clocksource that
 /// the vDSO should serve, without a sign that it does. The last value is that of `why`, and enough for the kernel to
 /// count ticks of CPU time at 250 Hz and above.
 const STEPS: [Duration; 3] = [Duration::from_millis(6), Duration::from_millis(48), light::BUDGET];
@@ -29,7 +29,7 @@ pub fn judgement(seen: &Assessment, thresholds: &Thresholds) -> Judgement {
 }
 
 /// Looks at the running machine without disturbing it: it starts no other program, and takes a few milliseconds; up to
-/// [`light::BUDGET`] where only a longer measurement shows the path of the reads.
+/// [`light::BUDGET`] if only a longer measurement shows the path of the reads.
 #[derive(Debug, Default)]
 pub struct Live {
     tree: LiveTree,
@@ -161,7 +161,7 @@ pub fn reads(measurement: &LightMeasurement) -> Vec<Read> {
         .collect()
 }
 
-/// The running machine, with the ring buffer alone for its kernel log: the journal would start another
+/// The running machine, with only the ring buffer for its kernel log: the journal would start another
 /// program, which may take seconds.
 struct Quick<'a> {
     live: &'a LiveTree,

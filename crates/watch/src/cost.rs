@@ -38,7 +38,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The usual cost in nanoseconds, where there is one already.
+    /// The usual cost in nanoseconds, if there is one already.
     #[must_use]
     pub fn usual(&self) -> Option<f64> {
         (self.usual.len() >= ENOUGH).then(|| median(self.usual.iter().copied()))?

@@ -14,7 +14,7 @@ use clocksmith_facts::ntp::NtpState;
 use clocksmith_facts::visible;
 use serde::{Deserialize, Serialize};
 
-/// Characters of the first line, at most: monitoring systems cut at 80 with the end of the line.
+/// The largest number of characters of the first line: monitoring systems cut at 80 with the end of the line.
 pub const LINE: usize = 79;
 
 /// A state of the monitoring convention.
@@ -196,7 +196,7 @@ impl Judgement {
         }
     }
 
-    /// Adds the kernel's flag for a synchronised wall clock, where that is known: for information. The point
+    /// Adds the kernel's flag for a synchronised wall clock, if that is known: for information. The point
     /// `wall-clock` judges its meaning.
     #[must_use]
     pub fn with_ntp(mut self, ntp: Option<&NtpState>) -> Self {
@@ -287,7 +287,7 @@ fn reads(report: &Report, name: &str, ns: Option<f64>, thresholds: &Thresholds) 
     Point::new("reads", state, text)
 }
 
-/// The cause that is named beside a slow clocksource.
+/// The cause that is named next to a slow clocksource.
 fn lead(report: &Report) -> Option<CauseId> {
     report.causes.iter().map(|cause| cause.id).find(|id| !id.concerns_wall_clock())
 }

@@ -13,7 +13,7 @@ pub struct Evidence<'a> {
     pub from: &'a str,
     /// The present clocksource.
     pub to: &'a str,
-    /// The available ones before the change; empty where they are not known.
+    /// The available ones before the change; empty if they are not known.
     pub before: &'a [String],
     /// The available ones now.
     pub now: &'a [String],

@@ -28,7 +28,7 @@ pub struct HitKey {
     pub process: usize,
     /// The function that was called.
     pub api: Api,
-    /// For which clock; `None` where the function takes none.
+    /// For which clock; `None` if the function takes none.
     pub clock: Option<ClockId>,
     /// The user stack, innermost first.
     pub stack: Box<[u64]>,
@@ -59,8 +59,8 @@ impl Tally {
     }
 }
 
-/// Where a system call was made: process, instruction, and the word on top of the stack, which is the
-/// caller where a library makes the calls.
+/// Where a system call was made: process, instruction, and the word on top of the stack, which is the caller if a
+/// library makes the calls.
 type Site = (usize, u64, u64);
 
 /// The kinds of a site's calls.

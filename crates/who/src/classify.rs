@@ -116,7 +116,7 @@ pub fn classify(view: View) -> Class {
             (false, Some(true)) => Class::Entry,
             _ => Class::Other,
         },
-        // A sample of user space alone whose instruction pointer is after the call instruction is
+        // A sample with only user space whose instruction pointer is after the call instruction is
         // the return from the call.
         None if view.in_vdso && called == Some(true) => {
             Class::Read(Path::VdsoFallback, view.vdso_function)

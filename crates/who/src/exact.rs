@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Count {
     /// The function.
     pub api: Api,
-    /// The clock; `None` where the function takes none, or the counter does not distinguish it from
+    /// The clock; `None` if the function takes none, or the counter does not distinguish it from
     /// others.
     pub clock: Option<ClockId>,
     /// Calls.
@@ -38,7 +38,7 @@ pub struct Counted {
     pub processes: u64,
     /// The calls that the counts lack, in words.
     pub lost: Vec<String>,
-    /// For how many seconds it was counted, where that is known.
+    /// For how many seconds it was counted, if that is known.
     pub seconds: Option<f64>,
     /// The same by thread, where threads were counted one by one.
     pub threads: Vec<ThreadCalls>,
@@ -161,7 +161,7 @@ pub struct ThreadRow {
     pub rows: Vec<ExactRow>,
 }
 
-/// The counts of system calls; `seconds` is the duration, where the counter does not know it.
+/// The counts of system calls; `seconds` is the duration, if the counter does not know it.
 #[must_use]
 pub fn system_calls(method: String, counted: &Counted, seconds: f64) -> SystemCalls {
     let seconds = counted.seconds.unwrap_or(seconds);

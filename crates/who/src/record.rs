@@ -8,7 +8,7 @@ use std::ops::Range;
 pub const REGISTERS: u64 =
     1 << 1 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 20 | 1 << 21 | 1 << 22 | 1 << 23;
 
-/// A user registers' set of a 32-bit process, and of a 64-bit one (`enum perf_sample_regs_abi`).
+/// The set of user registers of a 32-bit process, and of a 64-bit one (`enum perf_sample_regs_abi`).
 const ABI_32: u64 = 1;
 const ABI_64: u64 = 2;
 const CONTEXT_KERNEL: u64 = (-128i64) as u64;

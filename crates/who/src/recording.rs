@@ -16,7 +16,7 @@ pub struct Seen {
     pub pid: u32,
     /// Its short name.
     pub name: String,
-    /// The runtime that runs it; `None` where it could not be examined.
+    /// The runtime that runs it; `None` if it could not be examined.
     pub runtime: Option<Runtime>,
     /// All its samples.
     pub tally: Tally,
@@ -146,7 +146,7 @@ const FEW: f64 = 0.2;
 
 impl Recording {
     /// Sets the CPU time from the events' own counts, in nanoseconds: samples give the shares, but represent too little
-    /// time where some were not taken.
+    /// time if some were not taken.
     pub fn take_time(&mut self, counted: u64) {
         let due = counted as f64 * 1e-9 * self.frequency as f64;
         if due >= DUE && (self.all.samples as f64) < FEW * due {

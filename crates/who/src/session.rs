@@ -56,7 +56,7 @@ pub struct Options {
     pub stack: u32,
     /// Whether breakpoints record clock ids.
     pub breakpoints: bool,
-    /// Whether the processor's cycle counter triggers samples, where there is one.
+    /// Whether the processor's cycle counter triggers samples, if there is one.
     pub cycles: bool,
     /// Which Java virtual machines are requested to give the names of their code.
     pub attach: Requests,
@@ -108,7 +108,7 @@ pub struct Session {
     /// `None`: all processes.
     wanted: Option<Vec<u32>>,
     processes: Vec<Process>,
-    /// By process id; `None` where it cannot be looked at.
+    /// By process id; `None` if it cannot be looked at.
     current: HashMap<u32, Option<usize>>,
     /// The parent of each process.
     parents: HashMap<u32, u32>,

@@ -90,7 +90,7 @@ impl Waiting {
         self.pid
     }
 
-    /// Lets it become the command.
+    /// Lets the process become the command.
     ///
     /// # Errors
     /// Returns the error of `execve(2)` if the command could not be started.
@@ -194,7 +194,7 @@ mod tests {
         let waiting = Waiting::new(&words(&["true"]), false).unwrap();
         let Waiting { go, starter, .. } = waiting;
         drop(go);
-        // Without a word: the standard library of the new process would report its own failure to report.
+        // Without a message: the standard library of the new process would report its own failure to report.
         let status = starter.join().unwrap().unwrap().wait().unwrap();
         assert_eq!(status.code(), Some(NOT_STARTED));
     }

@@ -4,7 +4,7 @@
 //! files and of the vDSO; the chain of frame pointers that the kernel walked (Go reads the clock on
 //! another stack, where tables end and frame pointers continue); the first instructions of a function
 //! without tables (C code of musl, which uses the frame pointer's register for other values), which lead to
-//! its caller; and, where they do not, a search of the stack for return addresses, which follow a call
+//! its caller; and, if they do not, a search of the stack for return addresses, which follow a call
 //! instruction.
 
 mod entries;
@@ -49,7 +49,7 @@ struct Sections {
 }
 
 impl Tables {
-    /// Reads them from an ELF file; `None` if it is not an ELF file.
+    /// Reads the tables from an ELF file; `None` if it is not an ELF file.
     #[must_use]
     pub fn read(file: &[u8]) -> Option<Self> {
         Some(Self::of(&object::File::parse(file).ok()?))
@@ -140,11 +140,11 @@ impl Default for Unwinder {
 pub trait Code {
     /// Whether code can run there.
     fn is_code(&self, address: u64) -> bool;
-    /// The bytes before an address, where they can be read.
+    /// The bytes before an address, if they can be read.
     fn before(&self, address: u64) -> Option<[u8; 7]>;
-    /// Returns the bytes from an address on, where they can be read; zeros follow the end of the readable bytes.
+    /// Returns the bytes from an address on, if they can be read; zeros follow the end of the readable bytes.
     fn at(&self, address: u64) -> Option<[u8; 64]>;
-    /// The word at an address, where it can be read.
+    /// The word at an address, if it can be read.
     fn word(&self, address: u64) -> Option<u64>;
     /// Whether a function of the vDSO begins there.
     fn is_vdso_entry(&self, address: u64) -> bool;
@@ -512,7 +512,7 @@ mod tests {
      {
         let words = [0x1230, 0, 0, 0x1340, 0x1450];
         let mut at_call = sample(0x1105, &[0x1105], &words);
-        // The register points into the frame of the caller, at data beside an earlier call's return address.
+        // The register points into the frame of the caller, at data next to an earlier call's return address.
         if let Some(registers) = &mut at_call.registers {
             registers.bp = 0x8018;
         }

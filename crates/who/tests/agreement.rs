@@ -26,7 +26,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/targets")
 }
 
-/// Builds a program; `None`, with a message, where the tool is not here.
+/// Builds a program; `None`, with a message, if the tool is not here.
 fn build(name: &str, tool: &str, arguments: &[&str]) -> Option<()> {
     let done = Command::new(tool).args(arguments).current_dir(sources()).output();
     match done {

@@ -34,7 +34,7 @@ fn at(name: &str, pid: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/{name}{pid}"))
 }
 
-/// Starts a Java virtual machine; `None`, with a message, where there is no Java that compiles.
+/// Starts a Java virtual machine; `None`, with a message, if there is no Java that compiles.
 fn start(options: &[&str], environment: &[(&str, &str)]) -> Option<Machine> {
     start_by(Command::new("java"), options, environment)
 }
@@ -74,7 +74,7 @@ impl Machine {
         jvm::ask(&process, requests).map(|map| usize::from(!map.is_empty()))
     }
 
-    /// Ends it; returns its output: a dump of its threads, if a signal came.
+    /// Ends the JVM; returns its output: a dump of its threads, if a signal came.
     fn printed(mut self) -> String {
         // Time for a dump.
         std::thread::sleep(Duration::from_millis(300));

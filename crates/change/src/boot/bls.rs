@@ -45,9 +45,9 @@ pub(super) fn unreadable(system: &System) -> Option<(&'static str, &Path, &str)>
     })
 }
 
-/// Returns whether an entry boots Linux with options in the entry. By the specification that is one with `linux`, and
-/// one with `uki` whose options are passed to the image; without options, its command line is inside the image, and
-/// added options would replace it (systemd-stub(7)). `efi` starts any program.
+/// Returns whether an entry boots Linux with options in the entry. According to the specification that is one with
+/// `linux`, or one with `uki` whose options are passed to the image; without options, its command line is inside the
+/// image, and added options would replace it (systemd-stub(7)). `efi` starts any program.
 pub(super) fn boots_linux(text: &str) -> bool {
     value(text, "linux").is_some() || value(text, "uki").is_some() && !all_options(text).is_empty()
 }

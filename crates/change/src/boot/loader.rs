@@ -1,6 +1,6 @@
 //! The boot loaders of this machine, and the one that boots it.
 //!
-//! An edit of a loader that does not boot has no effect, but would be reported as done. So where there is more than one
+//! An edit of a loader that does not boot has no effect, but would be reported as done. So if there is more than one
 //! loader, the evidence decides: EFI variables ([`crate::system::Efi`]), the running kernel's command line, and the
 //! loader whose words it has. If the evidence does not decide, the user names the loader (`--loader`).
 //!
@@ -41,7 +41,7 @@ pub enum Loader {
     Other,
 }
 
-/// Command lines of rEFInd, beside the kernels.
+/// Command lines of rEFInd, next to the kernels.
 const REFIND_LINES: &str = "/boot/refind_linux.conf";
 
 impl Loader {
@@ -316,7 +316,7 @@ fn by_file(file: &str) -> Option<Vec<Loader>> {
     })
 }
 
-/// Command lines that a loader has; `None` where they are not read here.
+/// Command lines that a loader has; `None` if they are not read here.
 fn lines(system: &System, loader: Loader) -> Option<Vec<String>> {
     let texts = |paths: &[&'static str]| {
         paths.iter().filter_map(|path| system.text(path)).map(str::to_owned).collect::<Vec<_>>()

@@ -10,11 +10,11 @@
 //!   other systems (os-prober), of memory tests, and those that are written by hand (40_custom) are not made of the
 //!   settings.
 //! - Everything else is as before: entries, sections and lines ([`alike`]). A previous entry is missing only if its
-//!   kernel is no longer in `/boot`. A new entry, also one in a separate file, is like a previous one, for a new
+//!   kernel is no longer in `/boot`. A new entry, even one in a separate file, is like a previous one, for a new
 //!   kernel.
 //! - The line of a kernel is one command: after `;`, `&` or `|` GRUB would run another one.
-//! - Nothing of its entries is hidden from a check of its lines, and the entry that boots by default has the words,
-//!   where it is one of this system ([`unseen`]).
+//! - Nothing of its entries is hidden from a check of its lines, and the entry that boots by default has the words, if
+//!   it is one of this system ([`unseen`]).
 //! - It has no zero bytes, and as a script no quote and no block that is open at its end (`made/lexer.rs`).
 //!
 //! Sources: `util/grub-mkconfig.in` (the sections), `util/grub.d/10_linux.in` and `20_linux_xen.in` (the entries, and
@@ -37,7 +37,7 @@ use crate::system::Longest;
 use crate::words::{self, Change};
 use std::path::{Path, PathBuf};
 
-/// A file that a program may have made, before and after; `None` where it did not, or does not,
+/// A file that a program may have made, before and after; `None` if it did not, or does not,
 /// exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {

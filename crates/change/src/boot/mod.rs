@@ -41,7 +41,7 @@ pub struct Way {
     pub by_hand: Vec<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
-    /// The boot loaders that were found, and the one that boots; nothing where the system's own tool owns the words.
+    /// The boot loaders that were found, and the one that boots; nothing if the system's own tool owns the words.
     pub choice: Option<loader::Choice>,
     /// Words that every entry must have, and must not have, when the programs of the steps have run: those that
     /// their settings got or lost.

@@ -51,8 +51,8 @@ struct Section {
     parmfile: Option<usize>,
 }
 
-/// Reads the sections, by the grammar of `zipl/src/scan.c`: blanks, comments, `[section]`, `:menu`, `keyword = value`
-/// where a value is in quotes of one kind or in none.
+/// Reads the sections, according to the grammar of `zipl/src/scan.c`: blanks, comments, `[section]`, `:menu`,
+/// `keyword = value` where a value is in quotes of one kind or in none.
 fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
     let mut all: Vec<Section> = Vec::new();
     let mut at = 0;

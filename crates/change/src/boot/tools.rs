@@ -138,13 +138,12 @@ fn states(text: &str, what: &str) -> bool {
     text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(what))
 }
 
-/// Refuses where a program makes the configuration of every loader.
+/// Refuses if a program makes the configuration of every loader.
 pub(super) fn of_all(system: &System, change: &Change) -> Result<(), NoWay> {
     first(system, change, |does| matches!(does, Does::Makes([])))
 }
 
-/// Refuses where a program makes the files that this loader reads, or where its configuration is
-/// not edited.
+/// Refuses if a program makes the files that this loader reads, or if its configuration is not edited.
 pub(super) fn of(system: &System, loader: Loader, change: &Change) -> Result<(), NoWay> {
     first(system, change, |does| match does {
         // The content of an image is never edited: the user gets instructions instead.

@@ -1,5 +1,5 @@
-//! cloud-init: `bootcmd`, which runs at each boot. `write_files` cannot write to sysfs, as it makes a
-//! file beside and renames it.
+//! cloud-init: `bootcmd`, which runs at each boot. `write_files` cannot write to sysfs, because it makes a new file and
+//! renames it.
 
 use super::{SYSFS, Wanted, comment, indented, notes};
 

@@ -68,8 +68,8 @@ pub(super) fn apply(
 }
 
 /// Runs a program that rebuilds boot entries during an undo, as a separate change, so that its effects are checked
-/// and restored as when a change is made, also by the next run if this one is killed. The entry of that change is
-/// removed afterwards. Also returns the names that appeared beside its files.
+/// and restored as when a change is made, or by the next run if this one is killed. The entry of that change is
+/// removed afterwards. Also returns the names that appeared next to its files.
 pub(super) fn make_again(
     journal: &mut Journal,
     plan: &Plan,
@@ -230,7 +230,7 @@ fn make(
             return Err(JournalError::Stopped);
         }
         work.at = Some(index);
-        // A program finds the files that were written before it, also after a power cut.
+        // A program finds the files that were written before it, even after a power cut.
         if !replaces(&step.action) {
             work.sync_names(journal)?;
         }

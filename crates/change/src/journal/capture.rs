@@ -163,8 +163,8 @@ pub(super) fn begin_sync(fd: &OwnedFd) {
     unsafe { libc::sync_file_range(fd.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// As [`make`], but durable only after [`durable`]. A file that could not be made as a whole is removed: its name would
-/// be taken for the whole one.
+/// Like [`make`], but durable only after [`durable`]. A file that could not be made as a whole is removed: its name
+/// would be taken for the whole one.
 pub(super) fn make_later(
     spot: &Spot,
     content: &[u8],

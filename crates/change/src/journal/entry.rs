@@ -67,13 +67,13 @@ pub struct Entry {
     /// Whether a run tried to restore everything and could not.
     #[serde(default)]
     pub stuck: bool,
-    /// Names that appeared beside the files of a program while it ran, and that the plan does not know.
+    /// Names that appeared next to the files of a program while it ran, and that the plan does not know.
     #[serde(default)]
     pub neighbours: Vec<PathBuf>,
     /// Modes and owners of kernels and initial RAM disks, while a program that makes boot entries runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owned: Vec<Owned>,
-    /// The mounts over the files of the plan before its first step; nothing where they were not known.
+    /// The mounts over the files of the plan before its first step; nothing if they were not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<super::Mount>>,
     /// During a revert, only in this process: what is not reverted because others have changed it, in words.
@@ -124,8 +124,8 @@ pub struct Record {
     pub observed: bool,
     /// During a revert: the action for this path.
     pub decision: Option<Decision>,
-    /// During a revert, only in this process: the state for which the action was decided. Another state is one that
-    /// another process has given the path since, and is kept. Nothing if it is not known.
+    /// During a revert, only in this process: the state for which the action was decided. If it differs, another
+    /// process has changed the path since, and its state is kept. Nothing if it is not known.
     #[serde(skip)]
     pub(super) seen: Option<State>,
     /// During a revert, only in this process: others have edited the file, and keep their edits.

@@ -227,7 +227,7 @@ fn again(restored: &[PathBuf]) -> String {
 #[derive(Debug, Error)]
 #[error("{}{cause}. {end}", step.map_or(String::new(), |step| format!("step {}: ", step + 1)))]
 pub struct ApplyError {
-    /// The step, counted from 0; nothing where no step had been begun.
+    /// The step, counted from 0; nothing if no step had been begun.
     pub step: Option<usize>,
     /// The error.
     pub cause: JournalError,

@@ -43,7 +43,7 @@ impl Lock {
             if let Some(parent) = located.missing.first().unwrap_or(&located.path).parent() {
                 tree.trusted_directory(parent, &located.links, Part::Way)?;
             }
-            // Other users may read the results that `verify` saves beside it; the journal has copies of secrets.
+            // Other users may read the results that `verify` saves next to it; the journal has copies of secrets.
             let mut vanished = false;
             let wanted = located.missing.iter().map(|path| (path, 0o755));
             for (path, mode) in wanted.chain([(&located.path, 0o700)]) {

@@ -73,7 +73,7 @@ pub(super) fn look(
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         files.push(Made { path, before: before.map(text), after: after.map(text) });
     }
-    // The files that grub.cfg reads beside it and that decide the default entry.
+    // The files that grub.cfg reads in addition and that decide the default entry.
     let beside: BTreeSet<PathBuf> = files
         .iter()
         .filter(|made| made.path.ends_with("grub.cfg"))

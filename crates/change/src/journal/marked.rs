@@ -86,7 +86,8 @@ pub(super) struct Marked {
     unclear: Vec<u32>,
 }
 
-/// Finds them. Processes of other mount namespaces and roots (containers, images that are being built) belong to other systems.
+/// Finds the marked processes. Processes of other mount namespaces and roots (containers, images that are being built)
+/// belong to other systems.
 pub(super) fn marked(place: &Place) -> Marked {
     let us = std::process::id();
     let mark = mark(place);

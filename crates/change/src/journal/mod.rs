@@ -232,7 +232,7 @@ impl Journal {
         Self::opened(place, wait, Box::new(SystemRunner), stop)
     }
 
-    /// As [`Journal::open`], with another [`Runner`].
+    /// Like [`Journal::open`], with a different [`Runner`].
     ///
     /// # Errors
     /// See [`Journal::open`].
@@ -258,7 +258,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The entries, without the lock and without recovering anything; also on a read-only system.
+    /// The entries, without the lock and without recovering anything; works on a read-only system too.
     /// Oldest first.
     ///
     /// # Errors

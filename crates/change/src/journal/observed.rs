@@ -145,7 +145,7 @@ fn new_lines(journal: &Journal, record: &Record) -> String {
     if quoted.is_empty() { String::new() } else { format!(", with {}", quoted.join(", ")) }
 }
 
-/// Leaves the observed files as they are, where it is not known which process changed them: a run was killed, and other
+/// Leaves the observed files as they are, if it is not known which process changed them: a run was killed, and other
 /// programs may have written since. They are named when the change is reverted.
 pub(super) fn leave(journal: &Journal, entry: &mut Entry) {
     let tree = journal.place.tree();

@@ -68,7 +68,7 @@ impl Place {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The number of the running boot, where it is known.
+    /// The number of the running boot, if it is known.
     #[must_use]
     pub fn boot(&self) -> Option<String> {
         let text = clocksmith_facts::given::text("/proc/sys/kernel/random/boot_id").ok()?;

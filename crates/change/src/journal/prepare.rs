@@ -1,5 +1,5 @@
-//! Before anything is changed: finds, checks and saves the files of the plan, and refuses steps that
-//! could not be made or not be reverted.
+//! Before anything is changed: finds, checks and saves the files of the plan, and refuses steps that could not be made
+//! or could not be reverted.
 
 use super::bytes::digest;
 use super::capture::capture;

@@ -160,7 +160,7 @@ fn restore_all(journal: &mut Journal, entry: &Entry) -> Result<Report, JournalEr
     Ok(report)
 }
 
-/// Returns the messages about names that appeared beside the files of a program.
+/// Returns the messages about names that appeared next to the files of a program.
 fn beside(journal: &Journal, entry: &Entry, neighbours: &[PathBuf]) -> Vec<String> {
     let there = |path: &Path| journal.place.tree().spot(path).ok()??.stat().ok()?;
     let known = |path: &Path| entry.records.iter().any(|record| record.path == *path);
@@ -264,7 +264,7 @@ fn is_clocksource(step: &crate::plan::Step) -> bool {
     matches!(step.action, Action::Clocksource { .. })
 }
 
-/// Restores the previous files where a killed program left files that boot nothing, if the files
+/// Restores the previous files if a killed program left files that boot nothing, and if the files
 /// that the previous ones name exist. A file that cannot be restored stays, and so does the entry.
 pub(super) fn mend(journal: &Journal, entry: &Entry) {
     let mut named: Vec<&Path> = Vec::new();

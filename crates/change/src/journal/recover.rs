@@ -266,7 +266,7 @@ mod tests {
         (dir, place)
     }
 
-    /// Chooses it now, and with a file at each boot.
+    /// Chooses the clocksource now, and with a file at each boot.
     fn choice(name: &str) -> Plan {
         let step = |action| Step { action, why: "x".to_owned(), risk: "none".to_owned() };
         let steps = vec![

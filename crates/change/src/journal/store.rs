@@ -102,7 +102,7 @@ impl Store {
         self.entries.last().map_or(1, |entry| entry.id.saturating_add(1))
     }
 
-    /// Writes it down. When this returns, it is on the disk.
+    /// Writes the entry. When this returns, the entry is on the disk.
     pub(super) fn save(&mut self, entry: &mut Entry) -> Result<(), JournalError> {
         entry.generation += 1;
         let json = serde_json::to_string(entry).map_err(|error| JournalError::Unfit {

@@ -27,8 +27,8 @@ const HELD: usize = 64;
 const KEPT: usize = 1000;
 /// The beginnings of names of kernels.
 const KERNELS: [&str; 6] = ["vmlinu", "kernel", "image", "bzimage", "zimage", "linux"];
-/// The prefixes and suffixes of names of initial RAM disks, of images of U-Boot, and of files that are loaded beside
-/// kernels.
+/// The prefixes and suffixes of names of initial RAM disks, of images of U-Boot, and of files that are loaded along
+/// with kernels.
 const BESIDE: [&str; 4] = ["uimage", "initr", "microcode", "xen"];
 const ENDS: [&str; 5] = ["-ucode.img", ".efi", ".dtb", ".img", ".gz"];
 

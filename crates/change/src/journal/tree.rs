@@ -336,7 +336,7 @@ impl Spot {
         found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
-    /// Removes it; returns whether it existed. Not yet durable.
+    /// Removes the file; returns whether it existed. Not yet durable.
     pub(super) fn unlink(&self) -> Result<bool, JournalError> {
         match rustix::fs::unlinkat(&self.directory, &self.name, AtFlags::empty()) {
             Ok(()) => Ok(true),
@@ -345,7 +345,7 @@ impl Spot {
         }
     }
 
-    /// Gives it another name in the same directory. Not yet durable.
+    /// Gives the file another name in the same directory. Not yet durable.
     pub(super) fn rename(&self, to: &Self) -> Result<(), JournalError> {
         rustix::fs::renameat(&self.directory, &self.name, &to.directory, &to.name)
             .map_err(io("replace", &to.shown))

@@ -120,7 +120,7 @@ impl System {
         })
     }
 
-    /// The running kernel's command line, where it is known.
+    /// The running kernel's command line, if it is known.
     #[must_use]
     pub fn cmdline(&self) -> Option<&str> {
         self.text("/proc/cmdline").map(|text| text.trim_end_matches('\n'))

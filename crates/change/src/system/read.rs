@@ -39,8 +39,8 @@ const FILES: &[&str] = &[
     "/etc/systemd/system/clocksmith-clocksource.service",
 ];
 
-/// The possible mount points of `$BOOT`: the extended boot loader partition, then the EFI system partition, by the Boot
-/// Loader Specification and bootctl(1).
+/// The possible mount points of `$BOOT`: the extended boot loader partition, then the EFI system partition, according
+/// to the Boot Loader Specification and bootctl(1).
 pub(super) const BOOTS: [&str; 3] = ["/boot", "/efi", "/boot/efi"];
 
 /// Directories of files that matter, with the ends of their names.

@@ -113,7 +113,7 @@ impl Root<'_> {
             Err(Errno::NXIO | Errno::NOENT | Errno::LOOP) => return None,
             Err(error) => return Some(Err(error.into())),
         };
-        // A pipe or a directory where a file belongs: a program of that system would stumble over it.
+        // A pipe or a directory where a file belongs: a program of that system would fail on it.
         if !file.metadata().ok()?.is_file() {
             return Some(Err(io::Error::other("it is not a regular file")));
         }

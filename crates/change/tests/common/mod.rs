@@ -65,7 +65,7 @@ pub fn build(root: &Path) {
     file("sys/available_clocksource", "tsc hpet\n", 0o444);
 }
 
-/// Gives it a time that no clock of today gives.
+/// Gives the file a time that no clock of today gives.
 pub fn age(path: &Path) {
     let time = std::time::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 123_456_789);
     fs::File::open(path).unwrap().set_modified(time).unwrap();

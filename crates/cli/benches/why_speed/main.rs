@@ -57,7 +57,7 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// A file that goes away with the value: a gigabyte is too much to leave behind.
+/// A file that is removed with the value: a gigabyte is too much to leave behind.
 struct TempFile(PathBuf);
 
 impl Drop for TempFile {

@@ -55,7 +55,7 @@ pub(crate) fn nagios(
         })
         .collect();
     if !figures.is_empty() {
-        // Performance data begins after the first bar, also in the long text.
+        // Performance data begins after the first bar, even in the long text.
         out.pop();
         out.push_str(&format!(" | {}\n", figures.join(" ")));
     }

@@ -26,7 +26,7 @@ pub(crate) fn count(value: f64) -> String {
     format!("{value:.digits$}{unit}")
 }
 
-/// The interval of a share: 38-47 %, 0.4-1.2 %; one figure where both ends are the same; `-` where it is not known.
+/// The interval of a share: 38-47 %, 0.4-1.2 %; one figure if both ends are the same; `-` if it is not known.
 #[cfg(feature = "who")]
 pub(crate) fn share_range(share: Option<clocksmith_who::account::Estimate>) -> String {
     let Some(share) = share else { return "-".to_owned() };
@@ -36,7 +36,7 @@ pub(crate) fn share_range(share: Option<clocksmith_who::account::Estimate>) -> S
     if low == high { format!("{high} %") } else { format!("{low}-{high} %") }
 }
 
-/// The interval of a rate with two digits: 950k-1.2M; `-` where it is not known.
+/// The interval of a rate with two digits: 950k-1.2M; `-` if it is not known.
 #[cfg(feature = "who")]
 pub(crate) fn rate_range(rate: Option<clocksmith_who::account::Estimate>) -> String {
     let Some(rate) = rate else { return "-".to_owned() };

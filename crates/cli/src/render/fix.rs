@@ -98,7 +98,7 @@ fn by_hand(out: &mut String, report: &FixReport, style: Style) {
     }
     out.push_str(&format!("\n{}\n", style.bold("To be done by hand")));
     for line in &report.by_hand {
-        // For copying: never wrapped where it is a command.
+        // For copying: never wrapped if it is a command.
         out.push_str(&if line.starts_with(' ') {
             format!("  {line}\n")
         } else {

@@ -81,7 +81,7 @@ fn about(guest: &GuestReport) -> String {
 fn what_holds(answer: &Answer) -> String {
     let mut out = answer.why.clone();
     if answer.verdict == Verdict::Refused || answer.verdict == Verdict::Unsafe {
-        // Messages with figures of one host are printed beside it.
+        // Messages with figures of one host are printed next to it.
         if let (Some(by), Some(message)) = (answer.by, &answer.message)
             && !message.contains(|c: char| c.is_ascii_digit())
         {

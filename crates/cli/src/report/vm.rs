@@ -227,7 +227,7 @@ pub(crate) struct FixFile {
     /// Whether the file has what --invtsc and --tsc-frequency choose already.
     #[serde(skip)]
     pub(crate) followed: bool,
-    /// Why `--apply` would not write it, for the sentence behind the changes.
+    /// Why `--apply` would not write it, for the sentence after the changes.
     #[serde(skip)]
     pub(crate) refused: Option<String>,
     /// Why the file cannot be used or written; null if it can.

@@ -200,7 +200,7 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
     )
 }
 
-/// Returns the assumption behind the savings where no fast clock can be measured.
+/// Returns the assumption behind the savings if no fast clock can be measured.
 fn assumed(costs: &Costs) -> Option<String> {
     costs.fast_assumed.then(|| {
         "a fast clock cannot be measured here: savings assume one on this machine's counter, if that \

@@ -1,4 +1,4 @@
-//! `--json`: the document is alone on standard output, and the program's own output goes to standard error.
+//! `--json`: standard output has only the document, and the program's own output goes to standard error.
 
 use anyhow::{Context, Result};
 use clocksmith_facts::visible;

@@ -10,7 +10,7 @@ const NAME: &str = "libclocksmith_preload.so";
 /// The variable with the settings of the library.
 pub(crate) const SETTINGS: &str = "CLOCKSMITH_PRELOAD";
 
-/// Finds the library: the file of `--preload-file`, or one beside this program.
+/// Finds the library: the file of `--preload-file`, or one next to this program.
 pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent);
@@ -28,7 +28,7 @@ pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
             shown.join(", ")
         )
     };
-    // Root's programs would run it. The one beside this program is as trusted as this program.
+    // Root's programs would run it. The one next to this program is as trusted as this program.
     if let (Some(said), true) = (said, rustix::process::geteuid().is_root()) {
         trusted::open(said).map_err(|error| {
             anyhow!(

@@ -1,4 +1,4 @@
-//! The document that `run --json` prints when the program has ended, alone on standard output.
+//! The document that `run --json` prints when the program has ended; nothing else is on standard output.
 
 use super::slow::Slow;
 use clocksmith_run::Totals;

@@ -1,8 +1,8 @@
 //! Files that a verb writes by a name from the command line.
 //!
-//! The name may lie in a directory that others can write, and the verb may be root. So a file is made beside its place
-//! and moved there ([`clocksmith_watch::edge::files`]): no file that already has the name is opened, no link of another
-//! user is followed, and neither a full disk nor a signal leaves anything behind.
+//! The name may lie in a directory that others can write, and the verb may be root. So a file is made under a temporary
+//! name next to its place, and renamed ([`clocksmith_watch::edge::files`]): no file that already has the name is
+//! opened, no link of another user is followed, and neither a full disk nor a signal leaves anything behind.
 
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::trusted;

@@ -9,7 +9,7 @@ pub(crate) fn run(common: &Common, args: &Completions) -> Result<Code> {
     if common.json {
         bail!("completions have no JSON form; leave out --json");
     }
-    // Into memory first: the generator panics when its output goes away.
+    // Into memory first: the generator panics when its output is closed.
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut visible(), "clocksmith", &mut text);
     out::bytes(out::Bytes::Completions(&text))?;

@@ -97,7 +97,7 @@ fn end_without_answer() -> std::io::Result<()> {
     std::thread::Builder::new().name("answers".to_owned()).spawn(wait).map(|_| ())
 }
 
-/// Lets this thread run before others, where that is allowed (root, `RLIMIT_NICE`): on a busy machine its few percent
+/// Lets this thread run before others, if that is allowed (root, `RLIMIT_NICE`): on a busy machine its few percent
 /// of a processor would come late. Existing threads and processes are not affected; those that this thread creates are.
 fn ahead() {
     let _ = rustix::process::nice(AHEAD);

@@ -144,7 +144,7 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
     Ok(seen)
 }
 
-/// What is said of a post about a wrong clock in front of what the kernel's lines in it show.
+/// The text about a post on a wrong clock, before what the kernel's lines in it show.
 const QUOTES: &str = "This text is about a clock that shows the wrong time, for which what is known is below; the \
                       kernel's lines in it show no fault.";
 /// Lines of the kernel up to which a text is not a log, and quotes one.
@@ -237,7 +237,7 @@ fn is_explained(report: &Report) -> bool {
     report.causes.iter().any(|cause| explains(cause.id))
 }
 
-/// The counters of the CPUs are apart, whichever clocksource is in use.
+/// The counters of the CPUs differ, whichever clocksource is in use.
 fn warns(report: &Report) -> bool {
     report
         .causes

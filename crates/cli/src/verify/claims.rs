@@ -60,8 +60,8 @@ pub(crate) fn of(facts: &Facts) -> Vec<Frequency> {
             claim("CPUID 0x16".to_owned(), f64::from(base.base_mhz) * 1e6, BASE_PPM, false, true);
         }
     }
-    // The measured rate of a second processor's delay loop; the first one's is computed. A hypervisor may have taken
-    // that processor away meanwhile.
+    // The measured rate of a second processor's delay loop; the first one's is computed. A hypervisor may have
+    // descheduled that processor meanwhile.
     if facts.hypervisor.value() == Some(&None)
         && let Some(khz) = facts.cpu.measured_khz.value().filter(|khz| **khz > 0)
         && cfg!(any(target_arch = "x86", target_arch = "x86_64"))

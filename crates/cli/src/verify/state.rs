@@ -1,5 +1,5 @@
-//! Saves the result for `why` and others: writes it beside its place and moves it there, so that a reader never
-//! gets a part of it.
+//! Saves the result for `why` and others: writes it under a temporary name and renames it, so that a reader never gets
+//! a part of it.
 
 use anyhow::{Context, Result, anyhow};
 use clocksmith_facts::tree::LiveTree;

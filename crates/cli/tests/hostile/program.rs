@@ -83,7 +83,7 @@ fn wait(pid: u32, begun: Instant) -> Result<(i32, i64), Fault> {
         let mut status = 0;
         // SAFETY: all bits zero are a value of this structure of integers.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `pid` is a child that is waited for here alone; both pointers are to locals.
+        // SAFETY: `pid` is a child that is waited for only here; both pointers are to locals.
         let ended = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) };
         if ended == pid {
             return Ok((status, usage.ru_maxrss));
@@ -101,7 +101,7 @@ fn wait(pid: u32, begun: Instant) -> Result<(i32, i64), Fault> {
     }
 }
 
-/// Runs the program on a separate terminal; returns the terminal's output. `None` where there is no script(1).
+/// Runs the program on a separate terminal; returns the terminal's output. `None` if there is no script(1).
 pub(crate) fn on_terminal(dir: &Path, arguments: &[OsString]) -> Option<String> {
     let quote = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
     let mut command = quote(OsStr::new(env!("CARGO_BIN_EXE_clocksmith")));
@@ -159,7 +159,7 @@ pub(crate) fn try_command(dir: &Path, command: &str) -> Result<(), Fault> {
     let empty = dir.join("empty");
     fs::create_dir_all(&empty).unwrap();
     // Restricted: no redirection, no program by a path, no other PATH (bash(1), RESTRICTED SHELL). By its path, since
-    // the PATH below has the stand-ins alone.
+    // the PATH below has only the stand-ins.
     Command::new("/bin/bash")
         .args(["--norc", "--noprofile", "-r", "-c", command])
         .current_dir(&empty)

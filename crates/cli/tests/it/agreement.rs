@@ -1,8 +1,8 @@
-//! The verbs agree: over the recorded machines, with each clocksource in use, with faults in the log, measured and not,
-//! no verb contradicts another. `why` and `fix`: nothing is proposed to a person that `propose` refuses, and nothing
-//! advises the TSC where the evidence is against it. `check`: its state is that of the verdict. `watch`: it judges as
-//! `check`, and reports a demotion where `why` found one and sysfs does not disprove it. `fleet`: the values that it
-//! reads from the document are those that `why` wrote, and the change that it advises is one that `fix` makes.
+//! The verbs agree: on the recorded machines, with each clocksource in use, with faults in the log, measured and not,
+//! no verb contradicts another. `why` and `fix`: they do not propose to a person what `propose` refuses, and do not
+//! advise the TSC if the evidence is against it. `check`: its state is that of the verdict. `watch`: it judges as
+//! `check` does, and reports a demotion where `why` found one and sysfs does not disprove it. `fleet`: the values that
+//! it reads from the document are those that `why` wrote, and the change that it advises is one that `fix` makes.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use clocksmith_change::accept::UNVERIFIED;
@@ -288,7 +288,7 @@ fn watch_judges_as_check_and_reports_what_why_found() {
     let (mut told, mut contradicted) = (0, 0);
     each(|seen, fault, what| {
         let Some(devices) = seen.facts.clocksources.value().cloned() else { return };
-        // The kernel prints that at boot alone, before there is a TSC to demote: nothing happens under watch.
+        // The kernel prints that only at boot, before there is a TSC to demote: nothing happens under watch.
         if fault.contains("running on Hyper-V") {
             return;
         }

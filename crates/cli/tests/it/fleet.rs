@@ -135,7 +135,7 @@ fn an_engine_does_not_go_on_when_a_signal_ends_the_program() {
     let status = PathBuf::from(format!("/proc/{}/status", pid.trim()));
     let runs = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
     assert!(runs());
-    // As `timeout` and systemd do: to this program alone.
+    // As `timeout` and systemd do: only to this program.
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(within(&|| !runs()), "the engine goes on");

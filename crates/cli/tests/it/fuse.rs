@@ -27,7 +27,7 @@ struct Served {
 }
 
 impl Served {
-    /// `None` where it cannot be mounted.
+    /// `None` if it cannot be mounted.
     fn mount(program: Vec<u8>, answers: bool) -> Option<Self> {
         let at = tempfile::tempdir().unwrap();
         let device = std::fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;

@@ -28,14 +28,14 @@ fn without_threads(command: &mut Command) -> &mut Command {
     let hook = move || {
         let mut filter = filter;
         let program = libc::sock_fprog { len: 8, filter: filter.as_mut_ptr() };
-        // SAFETY: system calls alone, on values that live through them.
+        // SAFETY: only system calls, on values that live through them.
         let set = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
         };
         if set == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
-    // SAFETY: the hook makes system calls alone.
+    // SAFETY: the hook makes only system calls.
     unsafe { command.pre_exec(hook) }
 }
 
@@ -75,7 +75,7 @@ fn with_descriptors(command: &mut Command, most: u64) -> &mut Command {
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: the hook makes a system call alone.
+    // SAFETY: the hook makes only a system call.
     unsafe { command.pre_exec(hook) }
 }
 

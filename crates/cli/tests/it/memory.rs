@@ -20,7 +20,7 @@ const WORDS: &str = "CLOCKSMITH_MEMORY_OF";
 /// Returns the exit code of a verb, and its peak memory, in MiB.
 ///
 /// A new program's peak begins with that of the program before it in the same process (`begin_new_exec()`), which
-/// includes all memory of the tests beside this one. So another, small process starts it.
+/// includes all memory of the tests that run at the same time. So another, small process starts it.
 fn peak(words: &[&str]) -> (i32, i64) {
     let asked = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "memory::of_a_verb_that_another_test_wants", "--nocapture"])

@@ -16,7 +16,7 @@ fn inheriting(blocked: Option<i32>, ignored: Option<i32>) -> Command {
     let mut command = Command::new(PROGRAM);
     let hook = move || {
         default_signals();
-        // SAFETY: system calls alone, on a set that lives through them.
+        // SAFETY: only system calls, on a set that lives through them.
         unsafe {
             if let Some(signal) = blocked {
                 let mut set: libc::sigset_t = std::mem::zeroed();
@@ -30,7 +30,7 @@ fn inheriting(blocked: Option<i32>, ignored: Option<i32>) -> Command {
         }
         Ok(())
     };
-    // SAFETY: the hook makes system calls alone.
+    // SAFETY: the hook makes only system calls.
     unsafe { command.pre_exec(hook) };
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
@@ -43,7 +43,7 @@ pub(crate) fn with_default_signals(command: &mut Command) -> &mut Command {
         default_signals();
         Ok(())
     };
-    // SAFETY: the hook makes system calls alone.
+    // SAFETY: the hook makes only system calls.
     unsafe { command.pre_exec(hook) }
 }
 
@@ -150,7 +150,7 @@ fn first_process_of_a_container_ends_by_signals() {
                 default_signals();
                 Ok(())
             };
-            // SAFETY: the hook makes system calls alone.
+            // SAFETY: the hook makes only system calls.
             unsafe { command.pre_exec(hook) };
             let mut child = command.spawn().unwrap();
             let children = format!("/proc/{0}/task/{0}/children", child.id());
@@ -384,14 +384,14 @@ fn terminal_that_has_gone_ends_who_top() {
         let end = || Stdio::from(slave.try_clone().unwrap());
         command.stdin(end()).stdout(end()).stderr(end());
         let hook = || {
-            // SAFETY: system calls alone.
+            // SAFETY: only system calls.
             unsafe {
                 libc::setsid();
                 libc::ioctl(0, libc::TIOCSCTTY, 0);
             }
             Ok(())
         };
-        // SAFETY: the hook makes system calls alone.
+        // SAFETY: the hook makes only system calls.
         unsafe { command.pre_exec(hook) };
         let mut child = command.spawn().unwrap();
         drop((command, slave));

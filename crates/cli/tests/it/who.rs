@@ -47,7 +47,7 @@ func main() {
 }
 "#;
 
-/// Runs it; the status and the document, or nothing where this machine does not let itself be watched.
+/// Runs `who`; returns the status and the document, or nothing if this machine cannot be watched.
 fn who(command: &[&str]) -> Option<(i32, Value)> {
     let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
         .args(["who", "--exact", "--json", "--"])
@@ -63,7 +63,7 @@ fn who(command: &[&str]) -> Option<(i32, Value)> {
     Some((out.status.code().unwrap(), document))
 }
 
-/// Calls by clock or, where there is none, by function.
+/// Calls by clock or, if there is none, by function.
 fn calls(document: &Value, name: &str) -> u64 {
     let rows = document["exact"].as_array().unwrap_or_else(|| panic!("{}", document["gaps"]));
     let row = rows.iter().find(|row| match row["clock"].as_str() {
@@ -161,7 +161,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// By the kernel's tracepoints, where they may be used; otherwise the reason is reported, with a remedy.
+/// By the kernel's tracepoints, if they may be used; otherwise the reason is reported, with a remedy.
 #[test]
 fn system_calls_are_counted_one_by_one() {
     let dir = tempfile::tempdir().unwrap();

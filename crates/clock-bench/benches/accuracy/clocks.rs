@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A clock that can be compared with the kernel's.
 pub(crate) struct Clock {
     pub(crate) name: &'static str,
-    /// Compares it, in this number of brackets.
+    /// Compares the two clocks, in this number of brackets.
     pub(crate) offset: Box<dyn Fn(usize) -> Offset>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Three parts: `drift` (the error against `CLOCK_MONOTONIC` over two minutes), `starts` (the rate
 //! in many fresh processes, half of them on a busy machine) and `threads` (whether a time may be
-//! earlier than one that another thread took before). Other clocks are measured beside.
+//! earlier than one that another thread took before). Other clocks are also measured.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clocks;

@@ -41,7 +41,7 @@ impl<'a> Clocks<'a> {
         }));
     }
 
-    /// Measures them, by turns.
+    /// Measures the clocks, in turn.
     pub(crate) fn measure(mut self, sampler: &Sampler) -> Vec<Cost> {
         self.subjects.push(Subject::new("nothing between fences", || {
             fence();

@@ -7,7 +7,7 @@
 //!
 //! `line` and `vdso` are this library with its own line and with the vDSO (`restrict`).
 //!
-//! `--quick` takes a few seconds and fails where a ratio is far beyond its target.
+//! `--quick` takes a few seconds and fails if a ratio is far beyond its target.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clocks;

@@ -18,7 +18,7 @@ pub(crate) struct Pair {
     pub(crate) two: f64,
 }
 
-/// Measures some clocks so. Nothing, where there is only one processor.
+/// Measures some clocks in this way; empty if there is only one processor.
 pub(crate) fn measure(rounds: u32) -> Result<Vec<Pair>> {
     let (first, second) = two_processors()?;
     if first == second {

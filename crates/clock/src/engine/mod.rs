@@ -92,7 +92,7 @@ pub(crate) struct Engine {
     front: View,
     /// The kernel's real page, when `front` is a time namespace's.
     real: View,
-    /// The page for CLOCK_MONOTONIC_RAW beside it.
+    /// The page for CLOCK_MONOTONIC_RAW next to it.
     real_raw: View,
     state: AtomicU32,
     /// The form of all pages; 0 until it is known.
@@ -144,8 +144,7 @@ impl Engine {
         }
     }
 
-    /// CLOCK_MONOTONIC, ordered: by the kernel's page or the kernel itself, never by the library's
-    /// own line.
+    /// CLOCK_MONOTONIC, ordered: from the kernel's page or the kernel itself, never from the library's own line.
     #[inline(always)]
     pub(crate) fn monotonic_ordered<C: Counter, K: Kernel>(&self) -> u64 {
         self.exact::<C, K, true>(ClockId::Monotonic)
@@ -157,7 +156,7 @@ impl Engine {
         if matches!(id, ClockId::MonotonicRaw) { &self.raw } else { &self.exact }
     }
 
-    /// Any fine clock, by the kernel's page or the kernel itself.
+    /// Any fine clock, from the kernel's page or the kernel itself.
     #[inline(always)]
     pub(crate) fn exact<C: Counter, K: Kernel, const ORDERED: bool>(&self, id: ClockId) -> u64 {
         match self.exact_view(id).now::<C, ORDERED>(id as usize) {
@@ -361,7 +360,7 @@ impl Engine {
         best <= source.rank() && self.state.load(Ordering::Acquire) & FORBIDDEN == 0
     }
 
-    /// No page can be used: reads a time namespace's page, or asks the kernel.
+    /// No page can be used: reads a time namespace's page, or calls the kernel.
     fn not_by_page<C: Counter, K: Kernel>(&self) -> u64 {
         if let Some(ns) = self.in_namespace::<C, false>(ClockId::Monotonic) {
             return ns;

@@ -10,7 +10,7 @@ use crate::view::{LIMIT, Raw, View, nothing};
 use clocksmith_raw::counter::Counter;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The pages of a clock that is served by two pages: the kernel's, and beside it the hypervisor's.
+/// The pages of a clock that is served by two pages: the kernel's and the hypervisor's.
 pub(super) struct Served {
     /// The kernel's page, and the counter value until which it may be read without a new proof.
     page: View,
@@ -69,9 +69,9 @@ impl Served {
         (delta < LIMIT && window.holds(cycles.counter)).then(|| line.near(delta))
     }
 
-    /// Serves by these pages from this counter value on.
+    /// Serves reads from these pages, from this counter value on.
     ///
-    /// The hypervisor's page is one of the kernel's beside the vDSO, which stay as long as the process lives.
+    /// The hypervisor's page is one of the kernel's next to the vDSO, which stay as long as the process lives.
     pub(super) fn show(&self, host: Host, kind: Kind, page: Raw, now: u64, span: u64) {
         self.place(kind).store(host.address() as *mut u8, Ordering::Release);
         self.page.show(page);
@@ -132,7 +132,7 @@ impl Engine {
         self.paravirt.may_serve::<C>()
     }
 
-    /// The source that serves beside the kernel's page now.
+    /// The source that serves next to the kernel's page now.
     pub(super) fn source_beside<C: Counter>(&self) -> Option<Source> {
         let (kind, _) = self.paravirt.now_by(self.paravirt.page.page())?;
         self.may_be_beside::<C>().then_some(match kind {

@@ -56,7 +56,7 @@ impl Engine {
         self.begin_anew();
     }
 
-    /// Whether the counter may be used against the kernel's opinion.
+    /// Whether the counter may be used although the kernel does not use it.
     pub(crate) fn trust<C: Counter>(&self, trusted: bool) {
         self.trusted.store(trusted, Ordering::Relaxed);
         if !trusted {

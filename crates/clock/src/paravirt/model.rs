@@ -34,7 +34,7 @@ impl Pages {
         }
     }
 
-    /// The hypervisor writes another state: it stops the guest's processors in life, but need not.
+    /// The hypervisor writes another state: it stops the guest's processors in reality, but need not.
     fn write_host(&self, kind: Kind) {
         let [version, first, second, _] = &self.host;
         version.store(if matches!(kind, Kind::Pvclock) { 3 } else { 0 }, Ordering::Relaxed);

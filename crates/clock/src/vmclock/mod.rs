@@ -203,7 +203,7 @@ pub struct State {
     pub tai_offset_seconds: Option<i16>,
     /// A disruption that the hypervisor announces.
     pub maintenance: Option<Maintenance>,
-    /// Whether the page's time, leap seconds apart, never steps back when the hypervisor writes it.
+    /// Whether the page's time, except for leap seconds, never steps back when the hypervisor writes it.
     pub is_monotonic: bool,
     /// The estimated error of the time at the page's reference, in nanoseconds, if the hypervisor states one.
     pub esterror_ns: Option<u64>,

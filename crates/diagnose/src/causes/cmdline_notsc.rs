@@ -8,7 +8,7 @@ use crate::remedies::table;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_kernel::expectation::TscState;
 
-/// The reason why `tsc=reliable` has no effect beside a parameter that disables the TSC.
+/// The reason why `tsc=reliable` has no effect together with a parameter that disables the TSC.
 pub(super) const NO_EFFECT: &str =
     "the command line disables the TSC; as long as it does, the parameter has no effect";
 

@@ -78,7 +78,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     serves_instead(case, causes);
 }
 
-/// Whether the kernel asks Hyper-V for the invariant TSC; `None` where its version is not in the evidence.
+/// Whether the kernel requests the invariant TSC from Hyper-V; `None` if its version is not in the evidence.
 fn consults_grant(case: &Case<'_>) -> Option<bool> {
     let asks = |m: &Machine| Feature::HypervInvariant.of(&m.kernel.value);
     open::ask_over(case.machine, &[OpenInput::KernelVersion], asks).same

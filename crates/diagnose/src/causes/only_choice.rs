@@ -203,7 +203,7 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
     true
 }
 
-/// Seconds within which a boot chooses its first clocksource, also on a slow machine.
+/// Seconds within which a boot chooses its first clocksource, even on a slow machine.
 const FIRST_CHOICE_BY: f64 = 120.0;
 
 /// Whether the kernel switched to a clocksource long after its first choice. Then a person, a removed driver or a lost

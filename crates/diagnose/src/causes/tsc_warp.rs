@@ -42,8 +42,8 @@ const BOOTED_BY: f64 = 120.0;
 
 /// kvm-clock does not correct TSCs that differ: each CPU scales its own. With the host's stable bit, a read returns
 /// that value as it is; only without the bit is a value raised to the last one that any CPU has read
-/// (`pvclock_clocksource_read()` in arch/x86/kernel/pvclock.c, 2.6.35 and later). The vDSO, which works with the bit alone,
-/// reads one page for all CPUs (`vread_pvclock()`).
+/// (`pvclock_clocksource_read()` in arch/x86/kernel/pvclock.c, 2.6.35 and later). The vDSO, which works only with the
+/// bit, reads one page for all CPUs (`vread_pvclock()`).
 fn under_pvclock(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     if case.current_name() != Some("kvm-clock") || case.slow == Some(true) {

@@ -39,7 +39,7 @@ pub(super) fn only_counter(facts: &Facts, log: &KernelLog) -> Option<Current> {
         _ => None,
     })?;
     let end = log.ends_at(entry);
-    // A boot may take minutes, and stop before the choice: seconds alone prove it where the beginning was left out only.
+    // A boot may take minutes, and stop before the choice: seconds alone prove it only if the beginning was left out.
     let chosen = log.extent.reaches_user_space
         || log.extent.reaches_login
         || !log.from_boot && end.is_some_and(|end| end >= SETTLED_BY);
@@ -79,7 +79,7 @@ pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     Some(known("xen".to_owned(), Confidence::Medium, source))
 }
 
-/// A read of the file, followed by a restart that requests a different clocksource and by no further read.
+/// A read of the file, followed by a restart that requests a different clocksource and not by a further read.
 pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
     let (asked, wanted) = log.last(|event| match event {
         Event::SetForNextBoot(name) => Some(name.clone()),
@@ -125,7 +125,7 @@ pub(super) fn read_then_unbound(log: &KernelLog) -> Option<String> {
     })
 }
 
-/// A read of the file, followed by a write and by no further read.
+/// A read of the file, followed by a write and not by a further read.
 pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     let (wrote, wanted) = log.last(|event| match event {
         Event::WroteCurrent(name) => Some(name.clone()),

@@ -60,7 +60,7 @@ fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {
     ))
 }
 
-/// A read of the file, behind which a text continues with a change and with no further read.
+/// A read of the file, after which the text continues with a change and has no further read.
 pub(super) fn read_then_continued(log: &KernelLog) -> Option<String> {
     let (read, was) = log.last(|event| match event {
         Event::ReadCurrent(was) => Some(was.clone()),
@@ -71,7 +71,7 @@ pub(super) fn read_then_continued(log: &KernelLog) -> Option<String> {
     Some(format!("it was {was} ({}); then {}", log.source(read), continues(&place, later.by)))
 }
 
-/// How a text continues behind its last record, and what to do.
+/// How a text continues after its last record, and what to do.
 fn continues(place: &str, by: By) -> String {
     let what = match by {
         By::Command => "with a command that may have changed it",

@@ -82,7 +82,7 @@ pub(crate) fn is_of_one_boot(log: &KernelLog, entry: &Entry) -> bool {
     };
     // Kernels with these words lower the TSC without a message.
     let silent = entry.text.contains("clocksource has been installed");
-    // `dmesg -T` shows one boot alone, with dates in brackets.
+    // `dmesg -T` shows only one boot, with dates in brackets.
     let ring = || {
         let dated =
             entry.at.is_none() && entry.text.trim_start_matches(['>', ' ']).starts_with('[');

@@ -38,7 +38,7 @@ const OF_CLOCKS: [&str; 5] = ["freez", "froze", "stopped", "stopping", "jump"];
 /// Whole words of that kind.
 const WHOLE_OF_CLOCKS: [&str; 9] =
     ["future", "differ", "different", "off", "late", "lag", "reset", "past", "loses"];
-/// Words in front of a fault by which there is none.
+/// Words before a fault that negate it.
 const DENIED: [&str; 7] = ["not", "isn't", "no", "never", "nor", "without", "wasn't"];
 /// What a machine does to its time.
 const LOSES: [&str; 5] = ["loses", "lose", "losing", "loose", "looses"];
@@ -88,7 +88,7 @@ const DURATIONS: [&str; 42] = [
     "life",
     "spend",
 ];
-/// Words behind a noun with which it is another thing.
+/// Words after a noun with which it names another thing.
 const OTHERS: [&str; 16] = [
     "source",
     "sources",
@@ -113,7 +113,7 @@ pub(super) fn tells(small: &str) -> bool {
     sentences(small).any(|text| sentence(text, false))
 }
 
-/// The same where a word about synchronisation alone, such as the name of a program for it, does not count.
+/// The same if a word about synchronisation alone, such as the name of a program for it, does not count.
 pub(super) fn states(small: &str) -> bool {
     sentences(small).any(|text| sentence(text, true))
 }

@@ -1,7 +1,8 @@
 //! Kinds of texts that name faults of clocks and do not report a fault of a person's machine: rules of alerts, plans of tests, lines found
-//! in sources, templates of configurations, problem sheets, other clocks than a computer's, good examples beside bad ones.
+//! in sources, templates of configurations, problem sheets, clocks other than a computer's, good examples next to bad
+//! ones.
 
-/// What a text with a good and a bad example is; both are of no one machine.
+/// What a text with a good and a bad example is; neither belongs to a particular machine.
 pub const EXAMPLES: &str = "a text with good and bad examples";
 
 /// Fields of rules by which a monitor warns.
@@ -20,7 +21,7 @@ const SHEETS: [&str; 8] = [
     "\u{fc}bungsblatt",
     "aufgabenblatt",
 ];
-/// What a task asks for, as the beginning of a sentence.
+/// What a task requests, as the beginning of a sentence.
 const TASKS: [&str; 12] = [
     "express",
     "justify",
@@ -110,7 +111,7 @@ const BAD: [&str; 14] = [
     "schlecht",
     "malo",
 ];
-/// What such a heading may have beside that word.
+/// What such a heading may have next to that word.
 const OF_HEADINGS: [&str; 8] =
     ["example", "examples", "output", "case", "state", "result", "sample", "\u{4f8b}"];
 

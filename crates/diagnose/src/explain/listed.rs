@@ -2,7 +2,7 @@
 
 /// Names of the real-time clock in small letters.
 const NAMES: [&str; 3] = ["real time clock", "real-time clock", "rtc"];
-/// Names of counters beside which it is one of a list.
+/// Names of counters next to which it is one of a list.
 const COUNTERS: [&str; 12] = [
     "hpet", "tsc", "pit", "acpi_pm", "acpi pm", "lapic", "apic", "i8254", "8254", "pmtimer",
     "jiffies", "pm timer",

@@ -105,7 +105,7 @@ const REFUSED: &str = "clock_gettime64: Operation not permitted";
 const WITH_REFUSED: [&str; 3] = ["not permitted", "eperm", "seccomp"];
 /// The page of libvirt's timers: a domain names devices that it does not have.
 const TIMERS: &str = "libvirt timers";
-/// The page of the clocksource xen: a hypervisor of that name is also in texts about other matters.
+/// The page of the clocksource xen: the hypervisor of that name also occurs in texts about other matters.
 const OF_XEN: &str = "xen";
 const WITH_XEN: [&str; 6] =
     ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];

@@ -6,7 +6,7 @@ const LEAST_S: f64 = 0.01;
 const LEAST: f64 = 0.001;
 /// The longest sleep that people measure, in seconds.
 const LONGEST_S: f64 = 86_400.0;
-/// Bytes behind the command in which its time is printed.
+/// Bytes after the command in which its time is printed.
 const NEAR: usize = 400;
 
 /// What follows from such a sleep in a text in small letters, as a sentence.

@@ -1,4 +1,4 @@
-//! Slips of the fingers: how far two words may be apart, and the nearest name of a clocksource.
+//! Slips of the fingers: how far apart two words may be, and the nearest name of a clocksource.
 
 use super::entry::fold;
 use crate::names::NAMES;

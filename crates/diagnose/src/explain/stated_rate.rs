@@ -21,7 +21,7 @@ const NOUNS: [&str; 9] = ["clock", "clocks", "time", "date", "drift", "drifts", 
 /// What a quartz is off by at most, and what NTP corrects at most, in parts per million.
 const QUARTZ_PPM: f64 = 100.0;
 const NTP_PPM: f64 = 500.0;
-/// From here on the counter does not run at the rate that the kernel takes it for, or stops at times.
+/// From here on the counter does not run at the rate that the kernel assumes, or stops at times.
 const GROSS_PPM: f64 = 10_000.0;
 
 /// Abbreviations whose full stop ends no sentence.
@@ -44,7 +44,7 @@ const NUMBERS: [(&str, f64); 14] = [
     ("twenty", 20.0),
     ("thirty", 30.0),
 ];
-/// Beginnings of verbs that nothing but a clock has beside an amount of time.
+/// Beginnings of verbs that only a clock has next to an amount of time.
 const VERBS: [&str; 6] = ["drift", "gain", "lose", "losing", "loosing", "lost"];
 /// Beginnings of words about an offset that becomes smaller.
 const CORRECTED: [&str; 6] = ["shrink", "decreas", "slew", "catch", "crawl", "converg"];

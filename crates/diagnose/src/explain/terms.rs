@@ -1,6 +1,6 @@
 //! The pages that a text in prose names by one of their words: every word that `explain` accepts is looked for. Words
-//! that name a clock count by themselves, others beside words about clocks. Not in this module: lists of phrases that
-//! people use for a page ([`super::wall_pages`], [`super::read_words`]).
+//! that name a clock count by themselves, others only with words about clocks near them. Not in this module: lists of
+//! phrases that people use for a page ([`super::wall_pages`], [`super::read_words`]).
 
 use super::entry::Entry;
 use super::knowledge::{CAUSES, MESSAGES, PARAMETERS, TERMS};
@@ -170,7 +170,7 @@ const CALLS: [&str; 33] = [
     "trace clock",
 ];
 
-/// Pages about what a wrong clock causes: their names lead alone.
+/// Pages about what a wrong clock causes: their names suffice, without other words about clocks.
 const FAULTY: [&str; 3] = ["TOTP", "RequestTimeTooSkewed", "GPS week rollover"];
 
 /// Words about clocks.
@@ -236,9 +236,9 @@ pub struct Term {
 /// How a word leads to its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {
-    /// An ordinary word: beside a word about clocks.
+    /// An ordinary word: next to a word about clocks.
     Plain,
-    /// A name or several words: beside a word about clocks, cost or a fault.
+    /// A name or several words: next to a word about clocks, cost or a fault.
     Named,
     /// The word itself is about clocks.
     Own,

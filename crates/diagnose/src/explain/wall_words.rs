@@ -270,7 +270,7 @@ pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char
 
 /// What Go says of a certificate by both ends of its validity: the text with the one that is meant.
 fn in_full(small: String) -> String {
-    // The fields of `timedatectl` are also in outputs about other matters.
+    // The fields of `timedatectl` also occur in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     const BOTH: &str = "certificate has expired or is not yet valid";
     let small = listed::removed(&small);
@@ -325,9 +325,9 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     }
     for (name, page) in PAGES {
         let is_it = match *page {
-            // The hypervisor is also in texts about its clocksource.
+            // The hypervisor also occurs in texts about its clocksource.
             XEN => !any(&OF_SOURCES) || *name != "xen",
-            // Snapshots are also of file systems.
+            // File systems have snapshots too.
             STALE => is_stale,
             CERTIFICATE => any(OF_TLS),
             // A date that was saved is a past one.

@@ -121,7 +121,7 @@ fn of_purpose(
             break;
         }
     }
-    // If no rule applies for certain, the vendor may ask nothing.
+    // If no rule applies for certain, the vendor may require nothing.
     let nothing = (!decided).then_some(Conformity::AsksNothing);
     let mut outcomes = asked.iter().map(|one| one.conforms).chain(nothing);
     let first = outcomes.next().unwrap_or(Conformity::AsksNothing);

@@ -54,7 +54,7 @@ pub struct Rule {
     pub purpose: Option<&'static str>,
     /// The demand of the rule.
     pub ask: Ask,
-    /// Kernel parameters that the vendor's image or profile sets with it, beside `clocksource=`.
+    /// Kernel parameters that the vendor's image or profile sets with it, in addition to `clocksource=`.
     pub sets: &'static [&'static str],
     /// The day from which on the rule is known to be stated.
     pub since: &'static str,
@@ -73,10 +73,10 @@ pub enum Ask {
         preferred: &'static [&'static str],
         /// Each of these is supported, and another one is preferred.
         tolerated: &'static [&'static str],
-        /// Processor flags that the rule also asks for if the TSC is in use.
+        /// Processor flags that the rule also requires if the TSC is in use.
         flags: &'static [&'static str],
     },
-    /// The text states that the vendor asks nothing of these machines.
+    /// The text states that the vendor requires nothing of these machines.
     Nothing,
 }
 

@@ -119,7 +119,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     }
     // Reads of xen stay system calls if the host does not set the stable bit: the TSC is the better choice.
     let better = plan.remedies.iter().any(|r| r.id == super::table::SWITCH_TO_TSC_NOW.id);
-    // A feature of 64-bit kernels only is in no newer 32-bit kernel; and the 32-bit vDSO reads the TSC
+    // A feature that only 64-bit kernels have is not in any newer 32-bit kernel; and the 32-bit vDSO reads the TSC
     // first.
     if is_before_vdso32(machine) && case.tsc_is_current() {
         let since = Feature::Vdso32.versions();

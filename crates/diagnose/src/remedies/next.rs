@@ -19,7 +19,7 @@ fn step(what: &str, command: &str) -> NextStep {
     NextStep { what: what.to_owned(), command: command.to_owned() }
 }
 
-/// The next steps on this machine: where reads are slow, and the facts are of the machine that the
+/// The next steps on this machine, if reads are slow and the facts are those of the machine that the
 /// program runs on.
 pub(crate) fn next_steps(facts: &Facts, verdict: Verdict, causes: &[Cause]) -> Vec<NextStep> {
     if verdict != Verdict::Slow || !matches!(facts.origin, Origin::Live) {

@@ -52,8 +52,8 @@ fn offered(told: &TimeSource) -> Option<f64> {
 /// An offset that ntpd does not set without -g, in seconds (`CLOCK_PANIC` in ntp_loopfilter.c).
 const PANIC_S: f64 = 1000.0;
 
-/// The offset of the one source that ntpd could follow beside the one that it follows, if it is beyond that limit: with more
-/// sources, the one that is far off is wrong.
+/// The offset of the one source that ntpd could follow besides the one that it follows, if it is beyond that limit:
+/// with more sources, the one that is far off is wrong.
 fn beyond_panic(told: &TimeSource) -> Option<f64> {
     let few = told.sources.is_some_and(|(all, _)| all <= 2);
     let is_it =

@@ -119,10 +119,10 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
     }
 }
 
-/// Servers of a pool that ntpd asks when it starts.
+/// Servers of a pool that ntpd queries when it starts.
 const ASKED_AT_START: usize = 6;
 
-/// ntpd that asks server after server of a pool and follows none.
+/// ntpd that queries server after server of a pool and follows none.
 pub(super) fn solicits(told: Option<&TimeSource>) -> Option<String> {
     let asked = told?.remarks_of(|what| *what == What::Solicits).count();
     (asked >= ASKED_AT_START).then(|| {

@@ -1,4 +1,4 @@
-//! The wall clock beside a PTP clock of the same machine, by `phc2sys`.
+//! The wall clock compared with a PTP clock of the same machine, by `phc2sys`.
 
 use super::difference::text;
 use super::judge::View;

@@ -71,7 +71,7 @@ impl View<'_> {
         causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
     }
 
-    /// The clocks of two machines that one command line asked.
+    /// The clocks of two machines that one command line queried.
     fn of_another_machine(
         &self,
         behind_s: f64,
@@ -139,7 +139,7 @@ impl View<'_> {
                 | What::FilesOfTheFuture { .. }
                 | What::Moved { .. }
                 | What::EntryTooNew { .. } => std::mem::discriminant(&one.what) == same,
-                // The line with the times tells more than the one without them.
+                // The line with the times contains more than the one without them.
                 What::Refused { behind_s: None } => matches!(one.what, What::Refused { .. }),
                 _ => one.what == remark.what,
             };

@@ -68,7 +68,7 @@ fn a_cut_never_turns_a_definite_verdict_round() {
                     let turned = definite(cut.verdict)
                         && definite(full.verdict)
                         && cut.verdict != full.verdict;
-                    // The TSC by a file alone: a 32-bit kernel from before 2014 is not supposed.
+                    // The TSC according to one file: a 32-bit kernel from before 2014 is not assumed.
                     let supposed = name.starts_with("tsc") && word.starts_with('$');
                     assert!(
                         !turned || supposed,

@@ -1,4 +1,4 @@
-//! A reading of `current_clocksource` counts even if the name in it is in no list of this program.
+//! A reading of `current_clocksource` counts even if the name in it is not in any list of this program.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::pasted;

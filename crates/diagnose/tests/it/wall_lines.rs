@@ -142,7 +142,7 @@ fn first_step_without_a_real_time_clock_was_wrong_from_the_start() {
     ] {
         let said = summary(&why(&format!("{line}{step}"))).to_owned();
         assert!(said.contains("wrong from the start") && said.contains(word), "{line}: {said}");
-        // Also where no daemon corrected it yet.
+        // Even if no daemon has corrected it yet.
         let alone = summary(&why(line)).to_owned();
         assert!(
             alone.contains("wrong when the machine started") && alone.contains(word),
@@ -314,7 +314,7 @@ fn tracking_in_any_dress_is_read() {
         assert_eq!(figures.frequency_ppm, Some(31244.098), "{text}");
         assert_eq!(figures.offset_ns, Some(7_810_536_861), "{text}");
     }
-    // A field of that name alone is anything.
+    // A field of that name alone may be anything.
     assert!(why("Frequency: 3000.0 ppm slow\n").wall_clock.is_none());
 }
 

@@ -101,7 +101,7 @@ impl World {
         (passed, passed * tsc + step, (passed + late) * reference - lost)
     }
 
-    /// The kernel's log, or `None` where the kernel would not have acted.
+    /// The kernel's log, or `None` if the kernel would not have acted.
     fn log(&self) -> Option<String> {
         let (_, cs, wd) = self.interval();
         if wd < 0.0 {

@@ -197,7 +197,7 @@ fn text_that_continues_with_a_change_leaves_the_clocksource_open() {
         }
         let headline = pasted(&format!("{}{more}", boot("tsc"))).headline;
         assert!(headline.contains("this text continues with"), "{more}: {headline}");
-        // A list alone does not say that its first name is still in use.
+        // A list alone does not show that its first name is still in use.
         let list = format!("root@box:~# cat {DIR}/available_clocksource\ntsc hpet acpi_pm\n");
         assert_eq!(pasted(&format!("{list}{more}")).clocksource.current, None, "{more}");
         // A reading behind it.

@@ -11,10 +11,10 @@ use crate::{Arch, Fact, Facts, Missing, Why};
 use std::collections::BTreeSet;
 use std::io::Read;
 
-/// Files that may hold the output of `uname -a`, in the order of asking.
+/// Files that may hold the output of `uname -a`, in the order in which they are read.
 const UNAME: [&str; 2] = ["uname", "sos_commands/kernel/uname_-a"];
 
-/// CPUs whose topology is read one by one, where `/proc/cpuinfo` does not name packages.
+/// CPUs whose topology is read one by one, if `/proc/cpuinfo` does not name packages.
 const MAX_TOPOLOGY: usize = 1024;
 
 pub(super) fn fill(reader: &Reader<'_>, facts: &mut Facts) {

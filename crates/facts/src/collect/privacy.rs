@@ -192,7 +192,7 @@ fn dmidecode(content: &str) -> String {
     )
 }
 
-/// Masks hardware addresses and serial numbers, and the host's name where it is a separate word.
+/// Masks hardware addresses and serial numbers, and the host's name if it is a separate word.
 pub(super) fn without_names(line: &str, hostname: &str) -> String {
     if line.is_empty() {
         return String::new();

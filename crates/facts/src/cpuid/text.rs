@@ -5,7 +5,7 @@ use crate::cpu::CpuList;
 use std::fmt;
 
 impl CpuidDump {
-    /// Parses the output of `cpuid -r` (`CPU 0:` and a line for each leaf), also with `-1` (`CPU:`).
+    /// Parses the output of `cpuid -r` (`CPU 0:` and a line for each leaf), or of `cpuid -r -1` (`CPU:`).
     /// Lines of any other form are skipped.
     ///
     /// # Errors

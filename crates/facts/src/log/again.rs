@@ -89,7 +89,7 @@ fn is_of_a_boot(event: &Event) -> bool {
     }
 }
 
-/// Whether dates advance by more than the time stamps beside them, in the first minute: a boot is not suspended so
+/// Whether dates advance by more than the time stamps next to them, in the first minute: a boot is not suspended so
 /// early.
 fn outruns(boot: &[Entry], entry: &Entry) -> bool {
     let both = |entry: &Entry| Some((entry.at?, wall::seconds(&entry.text)?));

@@ -83,7 +83,7 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     })
 }
 
-/// The processor family whose kernels alone print a message: two families in one text are two machines. Names that
+/// The only processor family whose kernels print a message: two families in one text are two machines. Names that
 /// boards of several families use belong to none: Tegra has a `tsc`, MIPS and Itanium an `hpet`, Itanium `acpi_pm`.
 pub(super) fn family(event: &Event) -> Option<&'static str> {
     let shared = |name: &str| matches!(name, "tsc" | "hpet" | "acpi_pm" | "tick" | "MIPS");

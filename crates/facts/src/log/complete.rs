@@ -475,7 +475,7 @@ fn readings(facts: &mut Facts, log: &KernelLog) {
     facts.clocksources = Fact::known(vec![device], log.source(entry));
 }
 
-/// Whether, after a reading on this line, a command asked the next boot for another clocksource and restarted the
+/// Whether, after a reading on this line, a command requested another clocksource for the next boot and restarted the
 /// machine: the reading is of the earlier boot. Or a command unregistered the one that was read, so that the kernel
 /// chose another.
 pub(crate) fn restarted_for_another(log: &KernelLog, line: u64, read: &str) -> bool {

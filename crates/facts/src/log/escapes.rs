@@ -21,8 +21,8 @@ enum Effect {
     Conceals(bool),
 }
 
-/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are none: `[459m`,
-/// `[45ms]`, `[5m]`.
+/// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are not colour
+/// sequences: `[459m`, `[45ms]`, `[5m]`.
 fn colour(text: &str) -> Option<usize> {
     let text = text.strip_prefix('[')?;
     let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();
@@ -211,7 +211,7 @@ mod tests {
             assert!(joined.starts_with("hpet\u{fffd}"), "{sequence}: {joined}");
         }
         assert_eq!(read("hpet\u{9b}4Dtsc"), "hpet\u{fffd}tsc");
-        // No letter of the word behind it belongs to the sequence.
+        // No letter of the word after it belongs to the sequence.
         assert_eq!(read("\u{1b}[3@tsc"), "tsc");
         assert_eq!(read("\u{1b}[2Atsc"), "\u{fffd}tsc");
     }

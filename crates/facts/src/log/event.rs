@@ -143,7 +143,7 @@ pub enum Event {
     PmTimerChipsetBug,
     /// `ACPI: HPET id: 0x... base: 0x...`, or the table's own `ACPI: HPET ...` line.
     HpetTable {
-        /// Physical base address, where the line gives it.
+        /// Physical base address, if the line contains it.
         base: Option<u64>,
     },
     /// `hpet0: N comparators, 64-bit X MHz counter`.
@@ -382,7 +382,7 @@ pub enum Event {
     CpuIds(u32),
     /// `smp: Brought up 2 nodes, 96 CPUs`: the processors that are online at the end of the SMP boot.
     BroughtUp {
-        /// NUMA nodes, where the line has them.
+        /// NUMA nodes, if the line has them.
         nodes: Option<u32>,
         /// Processors.
         cpus: u32,
@@ -407,7 +407,7 @@ pub enum Event {
     SetByRtc(i64),
     /// The kernel could not set the wall clock at boot: no real-time clock, or one without a date.
     NoRtc,
-    /// A leap second: `true` where one was inserted, `false` where one was left out.
+    /// A leap second: `true` if one was inserted, `false` if one was left out.
     LeapSecond(bool),
     /// A KVM message, on the host or in the guest, that the TSC is not reliable.
     KvmTscUnreliable(String),
@@ -428,7 +428,8 @@ pub enum Event {
     Restarted,
     /// CPU feature flags in a transcript.
     ReadFlags(String),
-    /// Whether the wall clock is synchronised, by the text of `timedatectl` or `chronyc tracking` beside the log.
+    /// Whether the wall clock is synchronised, according to the text of `timedatectl` or `chronyc tracking` around the
+    /// log.
     ReadSynchronized(bool),
     /// `Calibrating delay loop...`: `measured` if the kernel had no timer frequency to compute it
     /// from, which on x86 means that it does not know the TSC's frequency.
@@ -447,7 +448,7 @@ pub enum Event {
     Arch(Arch),
     /// The processor that a 32-bit Arm kernel found: `CPU: ARMv7 Processor [410fd034] revision 4 (ARMv7), cr=10c5383d`.
     ArmProcessor {
-        /// The main ID register, where the line has it.
+        /// The main ID register, if the line has it.
         midr: Option<u32>,
     },
     /// A message that only an x86 kernel of this width prints: 32 or 64 bits. A 64-bit message may also come from other

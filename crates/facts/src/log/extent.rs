@@ -409,8 +409,8 @@ impl Gather {
             let is_kernels = stripped.kernel == Some(true) || stripped.at.is_some();
             is_kernels && cut::ends_inside(stripped.message)
         });
-        // Placeholders that contradict those of another block, or a few lines, are examples. Beside a log, the log is
-        // the sender's evidence.
+        // Placeholders that contradict those of another block, or a few lines, are examples. In a text with a log, the
+        // log is the sender's evidence.
         let shows_forms = in_form.iter().any(|(block, name)| {
             let is_other = |(of, other): &(u32, String)| of != block && other != name;
             in_form.iter().any(is_other)
@@ -474,7 +474,7 @@ mod tests {
             assert!(examples(&format!("> {tsc}or\n> {hpet}")), "{form}");
             let other = switched("1234.567890", "hpet");
             assert!(examples(&format!("```\n{tsc}```\nor\n```\n{other}```\n")), "{form}");
-            // Its time stamps were removed, it has the same meaning, or it is beside a log.
+            // Its time stamps were removed, it has the same meaning, or it is next to a log.
             assert!(!examples(&format!("{tsc}{}", switched(form, "hpet"))), "{form}");
             assert!(!examples(&format!("{}{hpet}", switched(form, "hpet"))), "{form}");
             let log = "[  611.100000] usb 1-1: new high-speed USB device\n".repeat(5);

@@ -63,7 +63,7 @@ impl Records {
         while let Some(line) = line_before(window, at).filter(|line| line.start >= self.at) {
             let bytes = &window[line.clone()];
             at = line.start;
-            // A line break alone leaves a line that is empty, or has the indentation alone.
+            // A line break alone leaves a line that is empty, or that has only the indentation.
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
@@ -128,7 +128,7 @@ pub(crate) fn is_marked(line: &str) -> bool {
     prefix_of_kernel(line, &strip(line)).is_some()
 }
 
-/// The prefix of a line, if only the kernel's messages have such a one.
+/// The prefix of a line, if only the kernel's messages have such a prefix.
 fn prefix_of_kernel<'a>(line: &'a str, stripped: &Stripped<'_>) -> Option<&'a str> {
     let prefix = line.rfind(stripped.message).and_then(|at| line.get(..at)).unwrap_or_default();
     (stripped.kernel == Some(true) && stripped.writer.is_none() && is_kernels(prefix))

@@ -17,7 +17,7 @@ const MESSAGE: [&str; 9] = [
     "@message",
     "short_message",
 ];
-/// Names of fields, beside those of journald, that name the program of a line.
+/// Names of fields, besides those of journald, that name the program of a line.
 const PROGRAM: [&str; 8] = [
     "syslog_identifier",
     "ident",
@@ -28,7 +28,7 @@ const PROGRAM: [&str; 8] = [
     "syslogtag",
     "process_name",
 ];
-/// Names of fields, beside those of journald, that have the date as text.
+/// Names of fields, besides those of journald, that have the date as text.
 const DATES: [&str; 4] = ["@timestamp", "timestamp", "ts", "time"];
 /// Maximum depth of nested objects.
 const DEPTH: usize = 4;
@@ -144,8 +144,8 @@ impl Record {
     }
 }
 
-/// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, also as an item of a list or
-/// after a date and a name.
+/// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, even as an item of a list or after a
+/// date and a name.
 pub(super) fn message(line: &str) -> Option<Message> {
     let begin = line.find("{\"").filter(|begin| *begin < 96)?;
     let end = line.rfind('}').filter(|end| line.len() - end < 8)?;

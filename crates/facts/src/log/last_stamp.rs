@@ -13,12 +13,12 @@ pub(super) struct LastStamp {
     front: Option<f64>,
     /// Number of lines after it.
     behind: u32,
-    /// Whether one of them may begin another boot, or concerns clocks.
+    /// Whether one of them may begin another boot or concerns clocks.
     tells: bool,
 }
 
 impl LastStamp {
-    /// Adds the time stamp of a line. `tells`: the line may begin another boot, or concerns clocks.
+    /// Adds the time stamp of a line. `tells`: whether the line may begin another boot or concerns clocks.
     pub(super) fn take(&mut self, at: f64, tells: bool) {
         if let Some(last) = self.last.filter(|last| self.front.is_none() && at + BACK_S < *last) {
             (self.front, self.behind, self.tells) = (Some(last), 0, false);

@@ -194,7 +194,7 @@ pub(super) fn line_before(window: &[u8], start: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Start of the line before the one at `start`; `start` itself where there is none.
+/// Start of the line before the one at `start`; `start` itself if there is none.
 pub(super) fn previous_line(window: &[u8], start: usize) -> usize {
     line_before(window, start).map_or(start, |line| line.start)
 }

@@ -84,7 +84,7 @@ pub(crate) fn writer(line: &str) -> Option<&str> {
     stripped.writer.or_else(of_journal).or_else(numbered)
 }
 
-/// The processor family whose kernels alone print a message, by its common name.
+/// The only processor family whose kernels print a message, by its common name.
 pub(crate) fn family_of(message: &str) -> Option<&'static str> {
     arch::family(&parse::parse(message, parse::Groups::of(message))?)
 }
@@ -102,7 +102,7 @@ pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {
 pub struct Entry {
     /// Line number in the input, from 1.
     pub line: u64,
-    /// Seconds since boot, where the line has a printk time stamp.
+    /// Seconds since boot, if the line has a printk time stamp.
     pub at: Option<f64>,
     /// The text of the line, truncated to 400 characters.
     pub text: String,
@@ -260,7 +260,7 @@ impl KernelLog {
         })
     }
 
-    /// The first line below the last record of the kernel, and behind this line, after which a clocksource other than
+    /// The first line below the last record of the kernel, and after this line, after which a clocksource other than
     /// `was` may be in use.
     #[must_use]
     pub fn changed_behind(&self, line: u64, was: &str) -> Option<&Later> {

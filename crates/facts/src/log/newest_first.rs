@@ -6,8 +6,8 @@ use super::lines::text;
 use super::prefix::strip;
 use super::{journal, transcript, wall};
 
-/// Falling stamps from which on a block without dates is taken for a reversed one by its stamps alone: in fewer, each
-/// line may be of another boot.
+/// Falling stamps from which on a block without dates is taken for a reversed one only because of its stamps: in fewer,
+/// each line may be of another boot.
 const FALLS: usize = 8;
 /// A block of this many falls may have one rise: where one boot ends and the next one begins.
 const FALLS_PER_RISE: usize = 8;
@@ -99,7 +99,7 @@ impl Block {
     }
 }
 
-/// The text with every block that is reversed turned round; `None` where there is none.
+/// The text with every block that is reversed turned round; `None` if there is none.
 pub(super) fn ordered(text: &[u8]) -> Option<Ordered> {
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     if lines.last().is_some_and(|line| line.is_empty()) {
@@ -179,7 +179,7 @@ fn order_of_messages(lines: &[&[u8]]) -> (usize, usize) {
     (forward, backward)
 }
 
-/// Lines at the end of a text among which the first message of a boot is, where its newest line comes first.
+/// Lines at the end of a text among which the first message of a boot is, if its newest line comes first.
 const LAST_LINES: usize = 3;
 
 /// Why a text without any stamp seems to have its newest line first, as the end of a sentence.

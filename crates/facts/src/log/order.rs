@@ -86,7 +86,7 @@ fn leave_quoted(log: &mut KernelLog) {
     }
 }
 
-/// Keeps the entries of the last boot, where days lie between lines that have dates and no stamps.
+/// Keeps the entries of the last boot, if days lie between lines that have dates and no stamps.
 fn part_by_dates(log: &mut KernelLog) {
     if log.is_diff || !log.turned.is_empty() {
         return;
@@ -141,7 +141,7 @@ fn boots_behind(entries: &[Entry], now: f64) -> bool {
         | Event::Detected { .. }
         | Event::Refined { .. } => Some(true),
         Event::Switched(name) if name == "tsc-early" || name.contains("jiffies") => Some(true),
-        // `dmesg -T` shows one boot alone, in which another one may have been chosen.
+        // `dmesg -T` shows only one boot, in which another one may have been chosen.
         Event::Switched(_) => Some(!entry.text.trim_start_matches(['>', ' ']).starts_with('[')),
         _ => None,
     }) == Some(true)
@@ -465,7 +465,7 @@ mod tests {
         for [one, two] in [["", ""], ["[  112.300000] ", "[   19.300000] "]] {
             let log = scan(&format!("{}and:\n{}", mark(one, 3, 164_000), mark(two, 7, 260_000)));
             assert!(log.mixed.is_some(), "{one}");
-            // A console writes it twice; a read-back alone gives nothing up.
+            // A console writes it twice; a read-back by itself demotes nothing.
             let log = scan(&format!("{}{}", mark(one, 3, 164_000), mark(one, 3, 164_000)));
             assert_eq!(log.mixed, None, "{one}");
         }

@@ -105,7 +105,7 @@ impl Store {
         self.beside.clear();
     }
 
-    /// Takes it that this boot has switched to a clocksource.
+    /// Assumes that this boot has switched to a clocksource.
     pub(super) fn assume_switched(&mut self) {
         self.switched = true;
         self.decided = true;

@@ -7,7 +7,7 @@ const HEAD_WITHIN: usize = 12;
 /// Columns of a table, at most.
 const COLUMNS: usize = 16;
 
-/// Why a text with such a table is of no single machine, as the end of a sentence.
+/// Why a text with such a table is not about a single machine, as the end of a sentence.
 pub(super) fn several(lines: &[String]) -> Option<String> {
     (0..lines.len()).find_map(|at| differ(lines, at))
 }
@@ -37,7 +37,7 @@ fn differ(lines: &[String], at: usize) -> Option<String> {
     ))
 }
 
-/// The heads of the columns behind the first one.
+/// The heads of the columns after the first one.
 fn head(lines: &[String], at: usize, width: usize) -> Option<Vec<String>> {
     let is_rule = |cell: &&str| cell.bytes().all(|byte| matches!(byte, b'-' | b':' | b'=' | b'+'));
     let begin = at.saturating_sub(HEAD_WITHIN);

@@ -7,7 +7,7 @@ use crate::hypervisor::{Hypervisor, HypervisorKind};
 use crate::log::{Event, KernelLog, strip_prefix};
 use crate::{Fact, Facts, Source};
 
-/// Fills `slot` where it is missing.
+/// Fills `slot` if it is empty.
 fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
     if !slot.is_known() && told.is_known() {
         *slot = told;

@@ -167,8 +167,8 @@ pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
 }
 
 /// Whether a word in a message is a program's own: if the program names itself with its number (`chronyd[7]: ...`), the
-/// whole message is; otherwise the message begins with the word, after a name at most. What the kernel quotes
-/// elsewhere, any user may have written (`usb 1-1: Product: System clock wrong by 1 seconds`).
+/// whole message is; otherwise the message begins with the word, after a name at most. Any user may have written what
+/// the kernel quotes elsewhere (`usb 1-1: Product: System clock wrong by 1 seconds`).
 fn begins(message: &str, word: &str) -> bool {
     let bare = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
@@ -227,7 +227,7 @@ fn bare(line: &str) -> &str {
 
 fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     let line = bare(page.line(at));
-    // `Name            : value`, with the colon in one column; without it, beside another field of the same output.
+    // `Name            : value`, with the colon in one column; without it, next to another field of the same output.
     let in_column = line.find(':') == Some(16);
     if !in_column && !page.is_output(at, "chronyc", tracking_field) {
         return 0;

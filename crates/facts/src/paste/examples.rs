@@ -1,4 +1,5 @@
-//! Outputs of no machine of the writer: what a text calls an example, says of other times, or asks in an examination.
+//! Outputs that do not come from a machine of the writer: what a text calls an example, says of other times, or asks in
+//! an examination.
 
 use super::general;
 use super::literal::LITERAL;
@@ -276,7 +277,7 @@ pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
     (0..lines.len()).filter_map(of).collect()
 }
 
-/// Whether a line tells of another time: `Last year we had: ...`.
+/// Whether a line is about another time: `Last year we had: ...`.
 pub(super) fn is_history(line: &str) -> bool {
     let small = line.trim_start().to_lowercase();
     const TIMES: [&str; 10] = [

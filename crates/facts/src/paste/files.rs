@@ -26,7 +26,7 @@ const PLACES: [&str; 4] = ["/var/log/", "/var/crash/", "/tmp/", "/proc/"];
 const LONGEST: usize = 64;
 
 /// The part of a file's name that distinguishes its machine or moment: `bad/` of `bad/dmesg.txt`, `dmesg-bad` of
-/// `dmesg-bad.txt`. `None` for a common name of a log, also with the number or the date of a rotation.
+/// `dmesg-bad.txt`. `None` for a common name of a log, even with the number or the date of a rotation.
 pub(crate) fn label(path: &str) -> Option<&str> {
     let place = PLACES.iter().find_map(|place| path.strip_prefix(place));
     let path = place.or_else(|| path.strip_prefix("./")).unwrap_or(path).trim_start_matches('/');

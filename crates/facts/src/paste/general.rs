@@ -269,7 +269,7 @@ const KINDS: [&str; 26] = [
 /// The same in languages without blanks.
 const KINDS_INSIDE: [&str; 4] = ["典型", "通常", "一般に", "一般来说"];
 
-/// Words of a thing of no certain owner.
+/// Words for a thing whose owner is not certain.
 const A: [&str; 20] = [
     "a", "an", "any", "such", "ein", "eine", "einer", "eines", "einem", "un", "une", "d'un",
     "d'une", "una", "um", "uma", "una", "di", "de", "на",

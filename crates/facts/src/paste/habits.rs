@@ -1,8 +1,8 @@
 //! Sentences above an output that state a habit, a possibility, an example or a source: `A broken machine often prints:`,
-//! `The kernel may log:`, `The manual shows:`. What follows is of no certain machine.
+//! `The kernel may log:`, `The manual shows:`. What follows does not belong to a certain machine.
 //!
-//! Each rule wants a general subject beside such a word: people write "sometimes", "for example" and "as you can see" of
-//! their own machines too.
+//! Each rule wants a general subject together with such a word: people write "sometimes", "for example" and "as you can
+//! see" of their own machines too.
 
 /// Words of a habit. For "sometimes" alone see `is_general`.
 const HABITS: [&str; 53] = [
@@ -310,7 +310,7 @@ const SIGN: [&str; 16] = [
     "sintomo",
 ];
 
-/// Texts that show outputs of no machine of the writer.
+/// Texts that show outputs that do not come from a machine of the writer.
 const BOOKS: [&str; 24] = [
     "documentation",
     "docs",

@@ -70,7 +70,7 @@ const KINDS: [&str; 8] =
     ["laptop", "desktop", "workstation", "server", "pi", "router", "phone", "nas"];
 
 impl Of {
-    /// Whether a program writes such a heading, also in long texts and around code.
+    /// Whether a program writes such a heading, even in long texts and around code.
     fn is_of_a_program(&self) -> bool {
         self.host.is_some() || self.file.is_some() || self.author.is_some()
     }

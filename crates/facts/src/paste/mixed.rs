@@ -17,7 +17,7 @@ const READS: [&str; 12] = [
     "kubectl",
 ];
 
-/// Why a text is of no single machine in a single state, as the end of a sentence.
+/// Why a text is not about a single machine in a single state, as the end of a sentence.
 #[must_use]
 pub fn mixed(lines: &[String]) -> Option<String> {
     if let [first, second, ..] = hosts(lines).as_slice() {

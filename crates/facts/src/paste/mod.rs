@@ -243,7 +243,7 @@ pub(crate) struct Told {
     pub(crate) invariant_tsc: Fact<bool>,
 }
 
-/// The facts in a text beside the kernel's messages.
+/// The facts in a text other than the kernel's messages.
 #[derive(Clone, Debug, Default)]
 pub struct Pasted {
     /// Lines that the kernel printed.
@@ -279,9 +279,9 @@ impl Pasted {
             Page { name, lines, told: Told::default(), symptoms: Vec::new(), under: None };
         let mut out = Self::default();
         let mut at = 0;
-        // What a record quotes, any user may have written: no reader takes it for an output.
+        // Any user may have written what a record quotes: no reader treats it as an output.
         let further = of_records(lines);
-        // A manual shows outputs of no real machine, and a changelog quotes messages.
+        // A manual shows outputs that no real machine printed, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
         out.imagined = examples::imagined(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };

@@ -1,4 +1,5 @@
-//! Tools of time daemons beside `chronyc tracking` and `ntpq -p`: `ntptime`, OpenNTPD's `ntpctl -s status`, `chronyc activity`.
+//! Tools of time daemons other than `chronyc tracking` and `ntpq -p`: `ntptime`, OpenNTPD's `ntpctl -s status`,
+//! `chronyc activity`.
 
 use super::{Page, Reader, discipline};
 use crate::Fact;

@@ -122,7 +122,7 @@ pub(super) fn opened(command: &str) -> Option<Other> {
     }
 }
 
-/// The command behind `sudo`, `time` and settings of variables.
+/// The command after `sudo`, `time` and settings of variables.
 fn without_wrappers(mut command: &str) -> &str {
     const WRAPPERS: [&str; 6] = ["sudo", "doas", "time", "nohup", "env", "setsid"];
     loop {

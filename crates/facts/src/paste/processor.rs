@@ -39,7 +39,7 @@ pub(super) const LSCPU: Reader = Reader {
 /// Minimum number of flags in a list that was not filtered by the user: in a shorter one, absence proves nothing.
 const WHOLE_LIST: usize = 20;
 
-/// Takes the flags; `false` where a list is not one of a processor.
+/// Takes the flags; `false` if a list is not one of a processor.
 fn flags(page: &mut Page<'_>, at: usize, value: &str) -> bool {
     let flags = Flags::parse(value.get(..value.len().min(6000)).unwrap_or_default());
     let enough = flags.0.len() > WHOLE_LIST;
@@ -120,7 +120,7 @@ fn cpuinfo(page: &mut Page<'_>, at: usize) -> usize {
     let Some((name, value)) = page.line(at).split_once(':') else { return 0 };
     let value = value.trim();
     let field = name.trim();
-    // `model name\t: Intel(R) ...` and the flags are often quoted alone.
+    // `model name\t: Intel(R) ...` and the flags are often quoted by themselves.
     let alone = match field {
         "model name" | "vendor_id" | "cpu family" | "cpu MHz" => name.ends_with([' ', '\t']),
         "flags" | "Features" => Flags::parse(value).0.len() > WHOLE_LIST,

@@ -82,7 +82,7 @@ fn metric<'a>(line: &'a str, name: &str) -> Option<(&'a str, f64)> {
 fn metrics(page: &mut Page<'_>, at: usize) -> usize {
     const NAME: &str = "node_timex_sync_status";
     let Some((labels, state)) = metric(page.line(at), NAME) else { return 0 };
-    // Of several machines none is the one that is asked about.
+    // Of several machines, none is the one in question.
     let several = page
         .lines()
         .iter()

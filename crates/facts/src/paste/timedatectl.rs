@@ -40,7 +40,7 @@ const FIELDS: [&str; 12] = [
     "systemd-timesyncd.service active",
 ];
 
-/// Fields that one line has at least where it is the whole output.
+/// Fields that one line has at least if it is the whole output.
 const IN_ONE_LINE: usize = 4;
 
 /// The field of a line.
@@ -79,7 +79,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         }
         return 1;
     }
-    // The state is often quoted alone.
+    // The state is often quoted by itself.
     let value = line.split_once(": ").map_or("", |(_, value)| value.trim());
     let alone = match field(line) {
         Some("System clock synchronized" | "NTP synchronized" | "NTP enabled") => {

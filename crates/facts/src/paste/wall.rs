@@ -154,7 +154,7 @@ fn went_back(page: &mut Page<'_>, at: usize, next: usize) -> usize {
     next - at
 }
 
-/// Notes how far two outputs are apart, from this many seconds on; returns the number of lines from the command on.
+/// Notes how far apart two outputs are, from this many seconds on; returns the number of lines from the command on.
 fn apart(
     page: &mut Page<'_>,
     with: &'static str,

@@ -10,8 +10,7 @@ use std::mem::MaybeUninit;
 /// # Errors
 /// Returns the system's error; a sandbox may refuse the call.
 pub fn timex() -> Result<Timex, Missing> {
-    // SAFETY: `timex` is a C struct of integers, for which all zeros is a valid value. `modes` 0
-    // asks for no change.
+    // SAFETY: `timex` is a C struct of integers, for which all zeros is a valid value. `modes` 0 requests no change.
     let mut timex: libc::timex = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: the pointer is to a live, exclusively borrowed `timex`, which the call fills.
     let state = unsafe { libc::adjtimex(&raw mut timex) };

@@ -19,7 +19,7 @@ pub fn uname() -> String {
 }
 
 /// The name of the kernel's architecture. A personality (setarch(8), containers of 32-bit systems) has uname(2) name the
-/// 32-bit one; this program of 64 bits runs on no kernel of 32.
+/// 32-bit one; this 64-bit program does not run on a 32-bit kernel.
 fn machine(name: &str) -> &str {
     match name {
         "i386" | "i486" | "i586" | "i686" if cfg!(target_arch = "x86_64") => "x86_64",

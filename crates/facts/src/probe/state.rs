@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 /// The file in which `verify` keeps its result for a user who is not root: in `$XDG_STATE_HOME`,
-/// otherwise in `~/.local/state`. `None` for root, whose file lies below `/var/lib`, and where
-/// there is neither.
+/// otherwise in `~/.local/state`. `None` for root, whose file is below `/var/lib`, and if neither exists.
 #[must_use]
 pub fn file() -> Option<PathBuf> {
     if rustix::process::geteuid().is_root() {

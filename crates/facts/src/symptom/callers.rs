@@ -1,5 +1,5 @@
-//! The reason why the kernel reads the time, by a stack: a program whose system call reads a clock, or the kernel
-//! itself, for its accounting, its timers, its scheduler.
+//! The reason why the kernel reads the time, according to a stack: a program whose system call reads a clock, or the
+//! kernel itself, for its accounting, its timers, its scheduler.
 
 use super::functions::{self, Role};
 

@@ -1,4 +1,4 @@
-//! Loops that users write to time a clock: the mean that they print, or the time that the shell measured of a loop
+//! Loops that users write to time a clock: the mean that they print, or the time that the shell measured for a loop
 //! whose source precedes it.
 
 use super::pg_test_timing::nanoseconds;
@@ -48,7 +48,7 @@ fn cost(clock: &str, ns: f64) -> Cost {
     Cost { clock: clock.to_owned(), ns, ..Cost::default() }
 }
 
-/// The clock that a text names; `None` where it names none that is read from the clocksource.
+/// The clock that a text names; `None` if it names none that is read from the clocksource.
 fn clock(text: &str) -> Option<&'static str> {
     const CLOCKS: [&str; 5] = [
         "CLOCK_MONOTONIC_RAW",

@@ -119,7 +119,7 @@ pub struct Share {
 pub struct Calls {
     /// `clock_gettime`, `gettimeofday` or `time`.
     pub call: String,
-    /// The clock ids with their numbers of calls, most calls first; empty where the trace does not show them.
+    /// The clock ids with their numbers of calls, most calls first; empty if the trace does not show them.
     pub clocks: Vec<(String, u64)>,
     /// Number of calls.
     pub count: u64,

@@ -47,7 +47,7 @@ impl Compression {
 }
 
 /// A reader of the decompressed content, whatever the compression, that fails beyond
-/// [`UNPACKED_LIMIT`] bytes, and beyond [`LOG_LIMIT`] where nothing is compressed.
+/// [`UNPACKED_LIMIT`] bytes, and beyond [`LOG_LIMIT`] if nothing is compressed.
 ///
 /// # Errors
 /// Returns the error of the first read.

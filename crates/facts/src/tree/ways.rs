@@ -1,4 +1,4 @@
-//! The ways to a file that could not be read, as this program advises them.
+//! This program's advice on how to get a file that could not be read.
 //!
 //! A bundle brings the advice of the program that wrote it. Its author is not trusted: a sentence that is not one of
 //! these could be a command of theirs, and a reader would run it as advice of this program.

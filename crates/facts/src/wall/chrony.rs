@@ -9,7 +9,7 @@ pub struct ChronyConfig {
     pub phc: Vec<String>,
     /// `makestep THRESHOLD LIMIT`: the seconds from which on it may step, and the number of updates (negative: all).
     pub makestep: Option<(f64, i64)>,
-    /// Whether it tells the kernel that the clock is synchronised.
+    /// Whether it informs the kernel that the clock is synchronised.
     pub rtcsync: bool,
     /// Whether leap seconds are smeared, or served smeared.
     pub smears: bool,

@@ -28,7 +28,7 @@ const FOUND_S: f64 = 0.5;
 const MOST: usize = 64;
 
 impl Correction {
-    /// Adds it to those of the same text: a line about setting the clock belongs to the error found before.
+    /// Adds the correction to those of the same text: a line about setting the clock belongs to the error found before.
     pub(super) fn join(self, all: &mut Vec<Self>) {
         let found = |one: &&mut Self| {
             !one.set && one.program == self.program && (one.by_s - self.by_s).abs() < 0.01

@@ -180,8 +180,8 @@ pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     Some((days * 86_400 + clock, zone?))
 }
 
-/// Seconds by which a zone is ahead of UTC: an offset, or an abbreviation that means one zone alone. `CST`, `IST` and `BST` are used
-/// for several.
+/// Seconds by which a zone is ahead of UTC: an offset, or an abbreviation that means only one zone. `CST`, `IST` and
+/// `BST` are used for several.
 #[must_use]
 pub(crate) fn ahead_of_utc(zone: &str) -> Option<i64> {
     const ZONES: [(&str, i64); 21] = [

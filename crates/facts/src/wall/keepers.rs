@@ -64,7 +64,7 @@ const KNOWN: [(&str, &str, Role); 11] = [
     ("ntpd-rs", "ntpd-rs", Role::Steers),
     ("ntp-daemon", "ntpd-rs", Role::Steers),
     ("systemd-timesyn", "systemd-timesyncd", Role::Steers),
-    // It makes the system clock follow a PTP clock; ptp4l alone steers the network card's.
+    // It makes the system clock follow a PTP clock; ptp4l by itself steers the network card's.
     ("phc2sys", "phc2sys", Role::Steers),
     ("ptp4l", "ptp4l", Role::Open),
     // Periodic synchronisation is off unless the virtual machine's settings enable it; after a resume it sets the
@@ -97,7 +97,7 @@ pub fn by_name(comm: &str, arguments: &[&str]) -> Option<Keeper> {
     Some(Keeper { name: (*name).to_owned(), role })
 }
 
-/// Whether a process of this name can be a program of that file name. Any user can give a process another name, also
+/// Whether a process of this name can be a program of that file name. Any user can give a process another name, even
 /// one that runs as root: by a link to a program that runs as root.
 #[must_use]
 pub fn is_program(comm: &str, file: &str) -> bool {

@@ -39,7 +39,7 @@ pub use tools::Tools;
 use crate::Fact;
 use serde::Serialize;
 
-/// The facts about the wall clock beside the kernel's discipline ([`crate::ntp::NtpState`]).
+/// The facts about the wall clock other than the kernel's discipline ([`crate::ntp::NtpState`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WallClock {
     /// The clocks at one moment, and other clocks.

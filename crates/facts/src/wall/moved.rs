@@ -72,7 +72,7 @@ pub(super) fn of_line(line: &str) -> Option<(&'static str, What)> {
     let own = of_words.find(|(words, _)| small.contains(words)).map(|(_, program)| *program);
     let named = || {
         let name = writer(line)?.to_lowercase();
-        // Postfix logs the name of each of its programs behind its own.
+        // Postfix logs the name of each of its programs after its own.
         if small.contains(" postfix/") {
             return Some("Postfix");
         }
@@ -109,7 +109,7 @@ pub(super) fn of_line(line: &str) -> Option<(&'static str, What)> {
             back.or_else(|| FORTH.contains(word).then_some(true))
         });
         let amount = (verb + 1..to).find_map(|at| amount(&words, at));
-        // A sentence about an amount or a direction; `time changed` alone is said of much.
+        // A sentence about an amount or a direction; `time changed` by itself may refer to many things.
         (way.is_some() || amount.is_some()).then_some((way, amount))
     })?;
     let (forward, by_s) = moved;

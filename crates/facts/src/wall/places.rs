@@ -3,7 +3,7 @@
 use super::TimeSource;
 use crate::Source;
 
-/// Where each part was read; empty where it was not, or from no text.
+/// Where each part was read; empty if it was not, or from no text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
     /// Of [`TimeSource::follows`].
@@ -20,7 +20,7 @@ pub struct Places {
     pub dispersion: Option<Source>,
     /// Of [`TimeSource::drift_ppm`].
     pub drift: Option<Source>,
-    /// Of [`TimeSource::offered_s`] and of the values that are read beside it.
+    /// Of [`TimeSource::offered_s`] and of the values that are read together with it.
     pub offered: Option<Source>,
     /// Of [`TimeSource::logged`].
     pub logged: Option<Source>,

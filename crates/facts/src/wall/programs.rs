@@ -150,8 +150,8 @@ fn held_up(line: &str) -> Option<Said> {
 /// Seconds by which the time of an entry is ahead of the line that refuses it, from which on the clocks of two hosts differ.
 const AHEAD_S: f64 = 2.0;
 
-/// Loki, of an entry that is too new, or newer than its own line: `ts=2024-03-01T07:13:02.6Z ... has timestamp too new: 2024-03-01
-/// 12:13:01.399 +0000 UTC`. Source: `validateEntry()` in Loki's distributor.
+/// Loki's message about an entry that is too new, or newer than its own line: `ts=2024-03-01T07:13:02.6Z ... has
+/// timestamp too new: 2024-03-01 12:13:01.399 +0000 UTC`. Source: `validateEntry()` in Loki's distributor.
 #[allow(clippy::cast_precision_loss)]
 fn loki(line: &str) -> Option<Said> {
     let entry = behind(line, "has timestamp too new: ").or_else(|| {

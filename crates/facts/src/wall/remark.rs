@@ -23,7 +23,7 @@ pub enum What {
     NoReply,
     /// A time server answered that it is not synchronised itself.
     ServerUnsynchronised,
-    /// ntpd asks another server of a pool.
+    /// ntpd queries another server of a pool.
     Solicits,
     /// ntpd: the kernel reports the clock as unsynchronised.
     CalledUnsynchronised,
@@ -133,7 +133,7 @@ pub enum What {
     },
     /// A service refused a request by the time in it.
     Refused {
-        /// How far that time was behind the service's, in seconds; negative: ahead. `None`: the line does not say.
+        /// How far that time was behind the service's, in seconds; negative: ahead. `None`: the line does not state it.
         behind_s: Option<f64>,
     },
     /// A program did not run, or saw its clock advance, for longer than it had expected.
@@ -145,7 +145,7 @@ pub enum What {
     WaitsForPtp,
     /// ts2phc accepts no time, because its table of leap seconds has expired.
     LeapTableExpired,
-    /// A run time saw the clock that never goes back go back.
+    /// A runtime saw the clock that never goes back go back.
     MonotonicBack,
     /// HikariCP: its thread ran late, according to a clock that does not follow the wall clock.
     Late,

@@ -7,9 +7,9 @@ use serde::Serialize;
 /// A time daemon's statements about its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeSource {
-    /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty where the text does not show it.
+    /// The daemon: `chronyd`, `ntpd`, `systemd-timesyncd`; empty if the text does not show it.
     pub daemon: &'static str,
-    /// Whether it follows a source; `None` where the text does not show it.
+    /// Whether it follows a source; `None` if the text does not show it.
     pub follows: Option<bool>,
     /// The number of sources in the list, and of those that answered recently.
     pub sources: Option<(u32, u32)>,

@@ -49,7 +49,7 @@ fn each_line(text: &str, f: impl Fn(usize, &str) -> String) -> Vec<u8> {
     (lines.join("\n") + "\n").into_bytes()
 }
 
-/// The message behind the stamp.
+/// The message after the stamp.
 fn bare(line: &str) -> &str {
     line.split_once("] ").unwrap().1
 }

@@ -95,7 +95,7 @@ fn grows_by_less(what: &str, times: f64, took: impl Fn() -> (f64, f64)) {
 #[test]
 fn long_texts_are_read_in_time_that_grows_with_them() {
     let took = |text: &str| {
-        // Of this thread alone, whatever else runs.
+        // Only of this thread, whatever else runs.
         let began = processor_time();
         let (lines, pasted) = read(text);
         let mut facts = Facts::empty(clocksmith_facts::Origin::Stated);

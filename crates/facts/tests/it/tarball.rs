@@ -6,7 +6,7 @@ use flate2::write::GzEncoder;
 use std::io::Write;
 use tar::{EntryType, Header};
 
-/// The header of an entry, also of one that is refused.
+/// The header of an entry, even of one that is refused.
 pub(crate) fn header(path: &str, size: u64, kind: EntryType) -> Header {
     let mut header = Header::new_gnu();
     // Written directly: the setter refuses the names that are tested here.

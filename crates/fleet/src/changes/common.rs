@@ -89,7 +89,7 @@ impl Property {
         }
     }
 
-    /// Its value, where it is known.
+    /// Its value, if it is known.
     fn of(self, kind: &Kind) -> Option<(u32, u32)> {
         let one = |value: u32| (value != 0).then_some((value, value));
         match self {
@@ -111,7 +111,7 @@ impl Property {
     }
 }
 
-/// Finds them, for the first `most` transitions that enough hosts have.
+/// Finds the common properties, for the first `most` transitions that enough hosts have.
 pub(super) fn find(
     transitions: &[(Transition, u64)],
     kinds: &HashMap<Kind, u64>,

@@ -1,4 +1,4 @@
-//! Which hypervisor the kernel takes itself to run under, and the clocks that it offers.
+//! The hypervisor under which the kernel believes that it runs, and the clocks that it offers.
 
 use super::order;
 use crate::feature::Feature;
@@ -301,7 +301,8 @@ fn hyperv(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> 
 }
 
 impl Machine {
-    /// Makes Hyper-V grant the invariant TSC to this guest, beside the privileges that every Hyper-V grants, or not.
+    /// Makes Hyper-V grant the invariant TSC to this guest, in addition to the privileges that every Hyper-V grants, or
+    /// not.
     pub(crate) fn grant_invariant_tsc(&mut self, granted: bool) {
         // The hypercall and VP index privileges, bits 5 and 6, also come with every Hyper-V.
         let usual = HV_TIME_REF_COUNT | HV_REFERENCE_TSC | 0x60;

@@ -165,7 +165,7 @@ pub fn compare(now: Side<'_>, before: Side<'_>, counters: &[String]) -> Compared
     }
 }
 
-/// The logarithms of a figure of all starts that have it; `None` where none has.
+/// The logarithms of a figure of all starts that have it; `None` if none has.
 fn logs(starts: &[Start], of: &dyn Fn(&Start) -> Option<f64>) -> Option<Vec<f64>> {
     let logs: Vec<f64> = starts.iter().filter_map(of).filter(|log| log.is_finite()).collect();
     (!logs.is_empty()).then_some(logs)

@@ -19,7 +19,7 @@ pub trait Read: Copy + Send + 'static {
 pub trait Visitor {
     /// The result of the operation.
     type Out;
-    /// Does it.
+    /// Does the operation with a read.
     fn visit<R: Read>(self, read: R) -> Self::Out;
 }
 

@@ -42,7 +42,7 @@ pub struct RowResult {
     pub row: Row,
     /// Why this read does not exist here.
     pub missing: Option<String>,
-    /// The costs, in the order of [`Shape::ALL`], without the loop; `None` where the batches took
+    /// The costs, in the order of [`Shape::ALL`], without the loop; `None` if the batches took
     /// less time than timing them.
     pub costs: [Option<Estimate>; 3],
     /// Calls in each batch of the first loop.
@@ -59,7 +59,7 @@ pub struct RowResult {
     pub distribution: Option<Distribution>,
     /// The smallest step seen, in nanoseconds.
     pub resolution_ns: Option<f64>,
-    /// The step that the kernel claims (`clock_getres`), in nanoseconds; `None` where it claims none.
+    /// The step that the kernel claims (`clock_getres`), in nanoseconds; `None` if it claims none.
     pub claimed_step_ns: Option<u64>,
     /// The share of batches that took more than a quarter longer than the lower quartile, 0 to 1.
     pub disturbed: Option<f64>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// in all but 2 of 2^8 cases.
 pub const PARTS: usize = 8;
 
-/// The confidence that intervals have at least, where there are enough figures for it.
+/// The confidence that intervals have at least, if there are enough figures for it.
 pub const CONFIDENCE: f64 = 0.99;
 
 /// A median and its interval.
@@ -52,7 +52,7 @@ impl Estimate {
         Some(Self { ns, low, high })
     }
 
-    /// Returns how many times this is of another one; `None` where that one may be zero.
+    /// Returns how many times this is of another one; `None` if that one may be zero.
     #[must_use]
     pub fn ratio_to(&self, other: &Self) -> Option<Ratio> {
         let usable = other.low > 0.0 && other.high.is_finite() && self.low >= 0.0;

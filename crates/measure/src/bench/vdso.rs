@@ -37,8 +37,8 @@ impl Vdso {
             let offset = usize::try_from(vdso_elf::function(&exports, function)?).ok()?;
             address.checked_add(offset).filter(|at| *at != 0 && offset < length)
         };
-        // 32-bit processes have `clock_gettime64` besides; the one of the C types is meant here, and
-        // those types are of 32 bits in the `libc` crate there.
+        // 32-bit processes also have `clock_gettime64`; the function with the C types is meant here, and those types
+        // have 32 bits in the `libc` crate there.
         Self {
             // SAFETY: the address is that of the function of this name, whose C type this is.
             clock_gettime: at("clock_gettime")

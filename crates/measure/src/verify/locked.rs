@@ -47,7 +47,7 @@ impl Locked {
 }
 
 impl Last {
-    /// Reads as thread number `me` until the time is up. `read` returns `None` where the clock does not exist.
+    /// Reads as thread number `me` until the time is up. `read` returns `None` if the clock does not exist.
     pub(crate) fn run<S: Source>(
         &self,
         source: &S,

@@ -3,8 +3,8 @@
 //! Threads take samples (`samples`); afterwards functions of the samples alone (`analyse`) evaluate them. Each reports
 //! how small a fault it would have detected, so that "nothing found" is worth something.
 //!
-//! - Every pair of processors exchanges messages with their counters, which bounds how far the two
-//!   counters are apart (`exchange`), and reads the counter in turn under a lock, as the kernel
+//! - Every pair of processors exchanges messages with their counters, which bounds how far apart the two counters are
+//!   (`exchange`), and reads the counter in turn under a lock, as the kernel
 //!   does when a processor comes up (`locked`).
 //! - One thread reads the counter and the kernel's clocks all the time (`series`): rate, jumps, stalls. The kernel's
 //!   clocks are read by system call, so a counter that is wrong in user space is seen even where the kernel derives its

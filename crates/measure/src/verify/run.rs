@@ -21,7 +21,7 @@ pub struct Options {
     pub duration: Duration,
     /// The processors to test; all that this process may run on if there is nothing.
     pub cpus: Option<Vec<u32>>,
-    /// The CPUs of the machine that are online; empty where that is not known. A run that leaves some of
+    /// The CPUs of the machine that are online; empty if that is not known. A run that leaves some of
     /// them out is partial.
     pub machine_cpus: Vec<u32>,
     /// Claims of other sources about the counter's frequency.

@@ -63,7 +63,7 @@ impl Heard {
         Self { first: begun, last: begun, times: 1, longest: 0 }
     }
 
-    /// Combines it with a later one.
+    /// Combines this test with a later one.
     pub(crate) fn then(self, later: Self) -> Self {
         let pause = later.first.saturating_sub(self.last).max(0);
         Self {

@@ -31,20 +31,21 @@ pub trait Source: Sync {
     /// # Errors
     /// Returns the reason if the thread cannot be bound.
     fn pin(&self, cpu: u32) -> Result<(), String>;
-    /// Returns the ticks of the counter in a second by the numbers with which the kernel computes times from it, where
-    /// it does and publishes them.
+    /// Returns the ticks of the counter in a second by the numbers with which the kernel computes times from it, if it
+    /// does so and publishes them.
     fn kernel_hz(&self) -> Option<f64>;
     /// Returns the sources that confirm the rate of the kernel's clock, each with its possible error, in millionths.
     fn confirmed(&self) -> Vec<(String, f64)> {
         Vec::new()
     }
-    /// The second of the board's real-time clock, where it may be read.
+    /// The second of the board's real-time clock, if it may be read.
     fn rtc_seconds(&self) -> Option<i64> {
         None
     }
 }
 
-/// A clock that NTP keeps synchronised is off by no more, in millionths: the kernel's limit of a correction (`MAXFREQ`).
+/// A clock that NTP keeps synchronised is off by at most this, in millionths: the kernel's limit of a correction
+/// (`MAXFREQ`).
 const SYNCHRONISED_PPM: f64 = 500.0;
 
 /// The machine that runs this.

@@ -24,9 +24,9 @@ mod processor;
 ///
 /// The hardware's is [`Hardware`]; tests use others, with chosen errors.
 pub trait Counter {
-    /// Reads it, unordered.
+    /// Reads the counter, unordered.
     fn read() -> u64;
-    /// Reads it after all earlier instructions.
+    /// Reads the counter after all earlier instructions.
     fn read_ordered() -> u64;
 }
 
@@ -51,7 +51,7 @@ pub const fn is_counter_mode(mode: u32) -> bool {
     processor::is_mode(mode)
 }
 
-/// Reads the counter, unordered. Only where it may be read (`PR_GET_TSC`); 0 where there is none.
+/// Reads the counter, unordered. Only where it may be read (`PR_GET_TSC`); 0 if there is none.
 #[inline(always)]
 #[must_use]
 pub fn read() -> u64 {

@@ -28,7 +28,7 @@ pub(super) fn read() -> u64 {
 pub(super) fn read_ordered() -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: as above; lfence has no operands. The kernel makes lfence wait for dispatch on
-    // every processor where it is not so by itself (AMD, since 4.15).
+    // every processor if it is not so by itself (AMD, since 4.15).
     unsafe {
         core::arch::asm!("lfence", "rdtsc", out("eax") low, out("edx") high,
             options(nostack, preserves_flags));

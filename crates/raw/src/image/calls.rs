@@ -37,7 +37,7 @@ pub(crate) fn gettimeofday(time: *mut Timeval, zone: *mut u64) -> i32 {
     unsafe { call(GETTIMEOFDAY, time as usize, zone as usize, 0) as i32 }
 }
 
-/// A function of the original, where there is one.
+/// A function of the original, if there is one.
 macro_rules! original {
     ($name:ident: $type:ty, $($argument:expr),*; else $instead:expr) => {{
         let address = config().original.$name;

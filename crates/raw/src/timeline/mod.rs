@@ -14,7 +14,7 @@
 //! - No reader uses `f` beyond its end. So, if the end has been passed, or the kernel's time is
 //!   already later than `f` is at its end, a new piece may begin at once, at the kernel's time: every
 //!   value that was given is at most `f(end)`.
-//! - Where the kernel's time is earlier than that (the counter jumped, or was set back), the new
+//! - If the kernel's time is earlier than that (the counter jumped, or was set back), the new
 //!   piece begins at `f(end)`, and rises more slowly until the kernel's time has come up.
 //!
 //! Counters of different processors agree (that is proven before, see `clocksmith::test_counters`), and an ordered read

@@ -229,7 +229,7 @@ fn learn(old: &State, sample: Sample, line_ns: u64, remembered: Option<&mut Reme
     }
 }
 
-/// The rate since the last reading, where it is plausible and not the known one; otherwise the known
+/// The rate since the last reading, if it is plausible and not the known one; otherwise the known
 /// one.
 fn guess(old: &State, sample: Sample) -> u64 {
     let dn = sample.ns.saturating_sub(old.read_ns);

@@ -405,8 +405,8 @@ fn events() -> impl Strategy<Value = Event> {
 
 proptest! {
     /// Time does not go back for any behaviour of the counter and the kernel, as long as the kernel's
-    /// own does not; also for a reader that loaded a state long ago, and for one whose measurement is
-    /// old.
+    /// own does not; this holds even for a reader that loaded a state long ago, and for one whose
+    /// measurement is old.
     #[test]
     fn time_does_not_go_back(events in proptest::collection::vec(events(), 1..120)) {
         let world = World::new();

@@ -424,7 +424,7 @@ fn told(command: &Command) -> Option<(usize, &str)> {
     Some((at, base(command.words.get(at)?.literal()?)))
 }
 
-/// Whether a command asks a program for its version or its help.
+/// Whether a command requests a program's version or its help.
 fn tells_version(command: &Command) -> bool {
     let asks = |word: &Word| {
         matches!(

@@ -91,7 +91,7 @@ const STEMS: &[&str] = &[
     "rendered",
 ];
 
-/// Words that must be beside such a stem in its comment: the author or the source of the file, "automatically", or a
+/// Words that must be near such a stem in its comment: the author or the source of the file, "automatically", or a
 /// word for the file. Other things may also be generated.
 const MADE: &[&str] = &[
     " by ",

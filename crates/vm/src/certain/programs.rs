@@ -10,7 +10,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Names that a setting has as arguments beside its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
+/// Names that a setting has as arguments next to its value: `clock_timer :name => 'kvmclock', :present => 'no'`.
 const CLOCKS: [&str; 9] = [
     "kvmclock",
     "kvm-clock",

@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             .is_some_and(|c| c.is_alphanumeric() || matches!(c, ')' | ']' | '_' | '/' | '.' | '~'))
     }
 
-    /// Reads a string; `None` where it does not end, or where it contains code that may contain strings.
+    /// Reads a string; `None` if it does not end, or if it contains code that may contain strings.
     fn string(&mut self, quote: char) -> Option<()> {
         let plain =
             quote == '\'' && matches!(self.language, Language::Shell | Language::PowerShell);

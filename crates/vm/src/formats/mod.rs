@@ -43,7 +43,7 @@ use serde::Serialize;
 pub(crate) struct Format {
     /// The name, as in JSON and after `--kind`.
     pub(crate) name: &'static str,
-    /// A description of these files, in a list for people; empty where another kind's description covers it.
+    /// A description of these files, in a list for people; empty if another kind's description covers it.
     pub(crate) files: &'static str,
     /// A small file: its name and its text.
     pub(crate) sample: (&'static str, &'static str),
@@ -61,7 +61,7 @@ pub(crate) struct Format {
 
 /// Functions for guests that QEMU runs.
 pub(crate) struct Qemu {
-    /// Returns the changes that make a file follow choices, grouped by machine; `None` where its kind cannot.
+    /// Returns the changes that make a file follow choices, grouped by machine; `None` if its kind cannot.
     pub(crate) choose: Option<Choose>,
     /// Returns the options that QEMU gets, where the file does not have them itself.
     pub(crate) predict: Option<fn(&Document) -> Option<Prediction>>,

@@ -22,7 +22,7 @@ pub(super) const HEADING: &str = "a an and the of for in on with to this that is
     create creates build builds define definition command commands line script section step first then finally now \
     here from template linux windows debian ubuntu fedora centos rocky alpine arch macos freebsd openbsd";
 
-/// Words that may be in the title of a machine besides these, where the last word is one of [`MACHINE`]:
+/// Words that may be in the title of a machine besides these, if the last word is one of [`MACHINE`]:
 /// `Debian test machine`.
 pub(super) const TITLE: &str = "test testing build development production ci demo old new small big server desktop database web mail";
 pub(super) const MACHINE: &str = "machine vm server instance box launcher";

@@ -21,7 +21,8 @@ pub(super) fn told(document: &Document, subject: &str) -> Option<String> {
     Some(format!("line {line}: the guest's own command line has {word}, so it may be intended"))
 }
 
-/// Returns whether a word disables kvm-clock. A clocksource that is selected by name stays selected beside kvm-clock.
+/// Returns whether a word disables kvm-clock. A clocksource that is selected by name stays selected even if kvm-clock
+/// registers.
 fn without_kvm_clock(word: &str) -> bool {
     matches!(word, "no-kvmclock" | "no_kvmclock" | "nopv")
 }

@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the guest can migrate there; `None` where that is not known.
+    /// Returns whether the guest can migrate there; `None` if that is not known.
     #[must_use]
     pub fn goes(self) -> Option<bool> {
         match self {
@@ -129,8 +129,8 @@ pub fn decide(guest: &Guest, host: &Host) -> Answer {
     }
 }
 
-/// Returns the answer for a guest whose clock could move, and which holds a device of its host: whether that device can
-/// be migrated is known to its driver alone. Source: QEMU `vfio_migration_realize()` (hw/vfio/migration.c).
+/// Returns the answer for a guest whose clock could move, and which holds a device of its host: only the driver of that
+/// device knows whether it can be migrated. Source: QEMU `vfio_migration_realize()` (hw/vfio/migration.c).
 fn with_device(mut answer: Answer) -> Answer {
     answer.verdict = Verdict::Unknown;
     answer.why = format!(
@@ -146,7 +146,7 @@ fn with_device(mut answer: Answer) -> Answer {
     answer
 }
 
-/// Decides it by the guest's clock alone.
+/// Decides by the guest's clock alone.
 fn by_clock(guest: &Guest, host: &Host) -> Answer {
     if guest.emulated {
         return emulated(guest, host);

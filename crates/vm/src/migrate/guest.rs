@@ -49,7 +49,7 @@ pub enum Frequency {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guest {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Who moves it.
     pub manager: Manager,
@@ -57,7 +57,7 @@ pub struct Guest {
     pub invtsc: Option<bool>,
     /// Its TSC's frequency.
     pub frequency: Frequency,
-    /// Whether its Hyper-V interface tells it of a changed frequency (reenlightenment), which QEMU accepts only if a
+    /// Whether its Hyper-V interface notifies it of a changed frequency (reenlightenment), which QEMU accepts only if a
     /// frequency is set.
     pub reenlightenment: bool,
     /// Whether QEMU emulates its processor.

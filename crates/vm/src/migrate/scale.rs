@@ -17,7 +17,7 @@ use thiserror::Error;
 /// figure.
 pub(crate) const TOLERANCE_PPM: u32 = 250;
 
-/// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts where TSCs can be scaled, in kHz: it must
+/// The exclusive upper limit of the frequency that `KVM_SET_TSC_KHZ` accepts if TSCs can be scaled, in kHz: it must
 /// fit a signed integer.
 const MAX_KHZ: u64 = 0x7fff_ffff;
 
@@ -47,7 +47,7 @@ impl Ratio {
         mul_shr(host_tsc, self.multiplier, self.frac_bits)
     }
 
-    /// Returns the guest's deviation from the nominal rate, relative to the nominal one. `None` when that is 0.
+    /// Returns the guest's deviation from the nominal rate, relative to the nominal one. `None` if that is 0.
     #[must_use]
     pub fn error(self, host_khz: u32, nominal_khz: u32) -> Option<Rational> {
         let den = u128::from(nominal_khz).checked_shl(self.frac_bits)?;

@@ -151,7 +151,7 @@ pub(crate) struct Script {
     /// Texts of here-documents.
     pub(crate) documents: Vec<Range<usize>>,
     pub(crate) comments: Vec<Range<usize>>,
-    /// Words that are in no simple command: those of `for`, `case` and `[[`.
+    /// Words that are not in a simple command: those of `for`, `case` and `[[`.
     pub(crate) others: Vec<Word>,
 }
 

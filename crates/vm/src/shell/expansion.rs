@@ -174,7 +174,7 @@ fn looked_up(inner: &str, whole: Range<usize>) -> Piece {
     };
     let name = rest.split_whitespace().next().unwrap_or_default();
     let behind = rest.trim_start().get(name.len()..).unwrap_or_default().trim_start();
-    // Errors that are not shown, and what is run where it is not found.
+    // Errors that are not shown, and what is run if it is not found.
     let alone = behind.is_empty() || behind.starts_with("2>") || behind.starts_with("||");
     let name = name.trim_matches('"');
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
@@ -192,8 +192,8 @@ fn quoted_end(text: &str, end: usize) -> usize {
     longer.filter(plain).unwrap_or(end)
 }
 
-/// The length of a substitution in brackets at the beginning of a text: brackets in quotes are not counted. `None`
-/// where quotes are not in pairs.
+/// The length of a substitution in brackets at the beginning of a text: brackets in quotes are not counted. `None` if
+/// quotes are not in pairs.
 fn quoted_brackets(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote: Option<char> = None;

@@ -59,7 +59,7 @@ impl<'a> Programs<'a> {
             || matches!(word.pieces.as_slice(), [piece] if self.given(piece))
     }
 
-    /// Whether a variable contains it, also by the default of its expansion.
+    /// Whether a variable contains it, even as the default of its expansion.
     fn given(&self, piece: &Piece) -> bool {
         let Piece::Variable { name, default, .. } = piece else { return false };
         self.holders.contains(name.as_str())

@@ -39,7 +39,7 @@ impl<'a> Source<'a> {
         Self::padded(text).unwrap_or_else(|| Self::strict(text))
     }
 
-    /// The text with blanks; `None` where it cannot be read with them either.
+    /// The text with blanks; `None` if it cannot be read with them either.
     pub(super) fn padded(text: &'a str) -> Option<Self> {
         let mut source = Self::strict(text);
         for round in 0..=MOST {
@@ -60,7 +60,7 @@ impl<'a> Source<'a> {
             let line = error.marker().line().checked_sub(1)?;
             let start = source.text.split_inclusive('\n').take(line).map(str::len).sum();
             let rest = source.text.get(start..)?;
-            // A document end mark is also one inside quotes.
+            // A document end mark counts even inside quotes.
             let known = source.added.last().is_some_and(|last| *last >= start);
             if known || rest.starts_with("---") || rest.starts_with("...") {
                 return None;

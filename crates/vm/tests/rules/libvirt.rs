@@ -448,7 +448,7 @@ fn libvirt_clocks_that_do_not_start_or_do_no_harm() {
     both(Kind::Libvirt, "lv-kvmclock-off", Info, &domain("win10", "", &invtsc, &off, ""), &with);
 }
 
-/// Returns the result of `virt-xml-validate`, where it is installed.
+/// Returns the result of `virt-xml-validate`, if it is installed.
 fn valid(text: &str) -> Option<bool> {
     let file = tempfile::NamedTempFile::with_suffix(".xml").unwrap();
     std::fs::write(file.path(), text).unwrap();

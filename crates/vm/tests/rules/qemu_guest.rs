@@ -196,7 +196,7 @@ fn qemu_options_that_another_command_looks_for_are_left() {
     let after = run.replace("hpet=on", "hpet=off").replace(",kvmclock=off", "");
     mended(Kind::Qemu, run, &after);
     let comment = "# kvmclock=off, hpet=on\n";
-    // A setting that a comment beside it mentions may be intended.
+    // A setting that a comment next to it mentions may be intended.
     mended(Kind::Qemu, &format!("{comment}{run}"), &format!("{comment}{run}"));
     for looks in [
         "pgrep -f 'qemu.*kvmclock=off'\n",
@@ -291,7 +291,7 @@ fn branch_without_kvm_wants_no_clock_of_hyper_v() {
     assert!(missing(&of("-accel kvm -cpu host,hv-time", "-accel kvm -cpu max,hv-relaxed")));
 }
 
-/// Numbers and disks that only a run tells choose no hypervisor.
+/// Numbers and disks that only a run shows choose no hypervisor.
 #[test]
 fn emulated_windows_wants_no_clock_of_hyper_v() {
     let of = |words: &str| {

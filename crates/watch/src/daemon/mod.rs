@@ -1,5 +1,5 @@
-//! The watch itself: the state machine, fed by the machine that is watched, heard by the service
-//! manager, the history, the textfile and the network.
+//! The watch itself: the state machine, with the watched machine as its input, and the service manager, the history,
+//! the textfile and the network as its outputs.
 
 mod lateness;
 

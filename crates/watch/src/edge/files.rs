@@ -28,7 +28,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens it, and makes the directory if it does not exist; also returns the saved text, oldest
+    /// Opens the history, and makes its directory if that does not exist; also returns the saved text, oldest
     /// first.
     ///
     /// # Errors
@@ -78,12 +78,12 @@ fn append(directory: &OwnedFd, path: &Path) -> Result<File, Untrusted> {
     trusted::open_file(directory, NAME.as_ref(), flags, 0o644, path).map(File::from)
 }
 
-/// Bytes of a file that are read at most: a line of any length must not hide the lines before it.
+/// The largest number of bytes of a file that are read: a line of any length must not hide the lines before it.
 const READ: u64 = 256 << 20;
 /// Takes the place of a line that is too long to be an event.
 const TOO_LONG: &[u8] = b"too long";
 
-/// The last lines of a file, together at most as long as a file of the history becomes; nothing where it is not there.
+/// The last lines of a file, together at most as long as a file of the history becomes; nothing if it is not there.
 fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     let path = dir.join(name);
     let file = match trusted::open_file(directory, name.as_ref(), OFlags::RDONLY, 0, &path) {
@@ -97,7 +97,7 @@ fn tail(directory: &OwnedFd, dir: &Path, name: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines, of at most twice [`ROTATE`]; one that no event is as long as is replaced by a few words.
+/// The last lines, of at most twice [`ROTATE`]; one that is longer than any event is replaced by a few words.
 fn last_lines(mut reader: impl BufRead) -> io::Result<Vec<u8>> {
     let (mut lines, mut length) = (VecDeque::new(), 0);
     loop {
@@ -147,7 +147,7 @@ pub enum Durable {
 pub enum Over {
     /// Replaces the file. A link is replaced, never followed.
     Former,
-    /// Leaves it there: an error.
+    /// Leaves the file as it is, and returns an error.
     Nothing,
 }
 

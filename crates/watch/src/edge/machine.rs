@@ -186,7 +186,7 @@ impl Machine {
         Ok(devices)
     }
 
-    /// Looks at all of it, and measures the cost of a read where that can be done.
+    /// Looks at all of it, and measures the cost of a read if that is possible.
     ///
     /// # Errors
     /// Returns an error if the mirror cannot be read.
@@ -209,7 +209,7 @@ impl Machine {
     }
 
     /// Tests two processors' counters and clocks for a few hundredths of a second, a different pair each time. A fault
-    /// must be found twice. `None` where there is nothing to test.
+    /// must be found twice. `None` if there is nothing to test.
     pub fn test(&mut self) -> Option<(Vec<u32>, Vec<String>)> {
         self.live.as_ref()?;
         let all = Real.cpus();

@@ -19,7 +19,7 @@ const NEVER_S: i64 = 1 << 40;
 /// Hears when the wall clock is set, and reads it.
 #[derive(Debug)]
 pub struct WallEdge {
-    /// A timer that ends in [`Errno::CANCELED`] when the clock is set; `None` where the system lacks such a timer: then
+    /// A timer that ends in [`Errno::CANCELED`] when the clock is set; `None` if the system lacks such a timer: then
     /// a step is seen at the next reading.
     timer: Option<OwnedFd>,
 }

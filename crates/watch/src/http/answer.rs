@@ -70,7 +70,7 @@ impl Answer {
         }
         let mut out = format!("HTTP/1.1 {} {}\r\n", self.status, phrase(self.status));
         for (name, value) in headers {
-            // A line break in a value would begin another header: here controls go, they are not shown by name.
+            // A line break in a value would begin another header: control characters are removed here.
             let value: String = value.chars().filter(|c| !c.is_control()).collect();
             out.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -152,7 +152,7 @@ impl Users {
         }
     }
 
-    /// Compares; a wrong password takes as long as the costliest hash, also for a user that does not exist.
+    /// Compares; a wrong password takes as long as the costliest hash, even for a user that does not exist.
     fn compare(&self, password: &str, hash: Option<&str>) -> bool {
         let own = match hash {
             Some(hash) => {

@@ -15,7 +15,7 @@ const ADDRESSES: usize = 1024;
 /// Users share this many budgets, including users that do not exist: a response must not reveal which users exist.
 const USERS: u64 = 256;
 
-/// The origin of a client: its address, or its network where one client has many addresses.
+/// The origin of a client: its address, or its network if one client has many addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place(IpAddr);
 

@@ -1,7 +1,7 @@
 //! The server: a listener, a thread for each connection while it lasts, limits and ends everywhere.
 //!
 //! A client has [`PATIENCE`] for its whole request and as long for reading the response, and there are [`AT_ONCE`] of
-//! them, or fewer where the process may have few descriptors; the next one takes the place of the least useful
+//! them, or fewer if the process may have few descriptors; the next one takes the place of the least useful
 //! ([`super::slots`]). So a client that dribbles bytes, sends endless headers or never reads costs a thread with a
 //! small stack for a few seconds at most, and keeps no other client out.
 
@@ -286,7 +286,7 @@ impl Server {
         self.slots.set(slot, Phase::Ending);
     }
 
-    /// Makes a TLS handshake. A client whose greeting is whole does not count as one that dribbles it.
+    /// Makes a TLS handshake. A client that has sent its whole greeting does not count as one that sends it slowly.
     #[cfg(feature = "tls")]
     fn greet(
         &self,

@@ -60,7 +60,7 @@ impl Doorkeeper {
         self.known.iter().any(|known| known.from == from)
     }
 
-    /// A request begins to wait; `None` where its address has too many that wait, or has guessed too much. If too many
+    /// A request begins to wait; `None` if its address has too many that wait, or has guessed too much. If too many
     /// wait in all, the one whose turn is last makes room.
     pub(super) fn enter(
         &mut self,

@@ -1,5 +1,5 @@
 //! The two pictures of the page: the clocksource in use over time, and the cost of a read. Inline SVG that stretches
-//! with the page; words are beside it as HTML, so that they do not stretch.
+//! with the page; words are next to it as HTML, so that they do not stretch.
 
 use super::text;
 use super::time::{length, utc};

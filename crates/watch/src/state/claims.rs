@@ -91,7 +91,7 @@ impl Claims {
         let (Some(before), Some(now)) = (before, now) else { return };
         for name in &before.available {
             // A clocksource that the kernel demoted loses CLOCK_SOURCE_VALID_FOR_HRES, and is not listed while ticks
-            // are one shot (`available_clocksource_show()`); where they are periodic, its rating becomes 0, and the
+            // are one shot (`available_clocksource_show()`); if they are periodic, its rating becomes 0, and the
             // list is sorted by rating.
             let off = !now.available.contains(name);
             let last = |device: &ClocksourceDevice| device.available.last() == Some(name);

@@ -22,19 +22,19 @@ pub(super) struct Cell {
     pub(super) site: Site,
     pub(super) path: Path,
     pub(super) api: Api,
-    /// `None` where the function takes none, or nothing was seen.
+    /// `None` if the function takes none, or nothing was seen.
     pub(super) clock: Option<ClockId>,
     /// Samples; a fraction where hits split them.
     pub(super) samples: f64,
     /// CPU seconds.
     pub(super) seconds: f64,
-    /// Calls; `None` where the cost of one is not known.
+    /// Calls; `None` if the cost of one is not known.
     pub(super) calls: Option<Calls>,
     /// The clock that `clocksmith run` gave the process.
     pub(super) own: Option<OwnClock>,
     /// The cost of one call here, in nanoseconds.
     pub(super) ns: Option<f64>,
-    /// The uncertainty of the split by hits, by the hits that it rests on: samples less and more.
+    /// The uncertainty of the split by hits, according to the hits that it is based on: fewer and more samples.
     pub(super) splits: Vec<(usize, f64, f64)>,
     /// The uncertainty of the split because reads of other clocks at the same place cost differently: samples less and
     /// more.
@@ -150,7 +150,7 @@ struct Part {
     seen: Option<Span>,
 }
 
-/// The mean cost of a call of a place over its clocks (the sum of share × cost), in nanoseconds; `None` where the cost
+/// The mean cost of a call of a place over its clocks (the sum of share × cost), in nanoseconds; `None` if the cost
 /// of one of them is not known.
 struct Mean {
     least: Option<f64>,

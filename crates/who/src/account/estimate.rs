@@ -39,7 +39,7 @@ const FEW: usize = 4;
 const MANY: usize = 10;
 
 impl Estimate {
-    /// A share, `count` of `all` (Wilson's interval: right also for few).
+    /// A share, `count` of `all` (Wilson's interval: correct even for few).
     #[must_use]
     pub fn share(count: f64, all: f64) -> Self {
         if all.is_nan() || all <= 0.0 {
@@ -76,7 +76,7 @@ impl Estimate {
             .filter(|(count, all)| if p < 0.5 { *count > 0.0 } else { count < all })
             .count();
         if p <= 0.0 || p >= 1.0 {
-            // The exact bound (Clopper and Pearson): Wilson's is too narrow where few draws are all alike.
+            // The exact bound (Clopper and Pearson): Wilson's is too narrow if there are few draws, all of them alike.
             let away = 1.0 - 0.025f64.powf(1.0 / whole);
             return match p <= 0.0 {
                 true => Self { value: 0.0, low: 0.0, high: away },
@@ -133,7 +133,7 @@ impl Estimate {
         }
         let below = ((self.value - self.low) / self.value).hypot(down).min(1.0);
         let above = ((self.high - self.value) / self.value).hypot(up);
-        // Factors, where they are large: three times as much and three times as much are more than four.
+        // Factors, if they are large: three times as much and three times as much are more than four.
         let factor = (self.high / self.value).ln().hypot(up.ln_1p()).exp();
         let above = above.max(factor - 1.0);
         Self {

@@ -61,7 +61,7 @@ const WAITING: [&str; 14] = [
 ];
 /// Least share of the CPU time for a hot path.
 const HOT: f64 = 0.005;
-/// Samples that a rate needs at least: a single sample would represent a hundred thousand reads.
+/// The smallest number of samples for a rate: a single sample would represent a hundred thousand reads.
 const FEW: f64 = 10.0;
 /// Least share of the CPU time that a coarse clock must save.
 const WORTH: f64 = 0.02;
@@ -74,7 +74,7 @@ pub(super) fn closer_than_tick(rate: f64, tick_ns: f64) -> f64 {
     if rate <= 0.0 || tick_ns <= 0.0 { 0.0 } else { (1.0 - 1e9 / tick_ns / rate).max(0.0) }
 }
 
-/// Finds them.
+/// Finds the flags of a recording.
 pub(super) fn flags(recording: &Recording, cells: &[Cell], costs: &Costs) -> Vec<Flag> {
     let cpu = recording.all.ns as f64 * 1e-9;
     let mut flags = Vec::new();

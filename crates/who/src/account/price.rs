@@ -24,8 +24,8 @@ pub(super) fn fits(
     }
 }
 
-/// The clock to calculate with. A vDSO that serves the clocks of the time here passes on those that it serves nowhere:
-/// of CPU time, of devices.
+/// The clock to calculate with. A vDSO that serves the time here passes the clocks that no vDSO serves on to the
+/// kernel: those of CPU time and of devices.
 pub(super) fn reckoned(
     path: Path,
     api: Api,

@@ -208,7 +208,7 @@ pub struct Profile {
     pub remedies: Vec<Remedy>,
 }
 
-/// The order of two rows by their CPU seconds and reads in a second, most expensive first.
+/// The order of two rows by their CPU seconds and reads per second, most expensive first.
 pub(super) fn by_cost(a: (f64, Option<Estimate>), b: (f64, Option<Estimate>)) -> Ordering {
     let rate = |rate: Option<Estimate>| rate.map_or(0.0, |rate| rate.value);
     b.0.total_cmp(&a.0).then(rate(b.1).total_cmp(&rate(a.1)))

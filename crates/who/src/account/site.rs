@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(found(&[vdso, libc, jni[0], jni[1]]).0, "quote_time");
         let jvm = [("os::javaTimeNanos()", "libjvm.so", Native), jni[1]];
         assert_eq!(found(&[vdso, libc, jvm[0], jvm[1]]).0, "App.quote");
-        // Of a machine that is not known, nothing tells its functions from an extension's.
+        // Of a machine that is not known, nothing distinguishes its functions from an extension's.
         let made = [("clock_now", "libscript.so", Native), ("[unnamed code]", "", Unnamed)];
         assert_eq!(found(&[vdso, libc, made[0], made[1]]).0, "[unnamed code]");
     }

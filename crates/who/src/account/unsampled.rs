@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const NONE_TAKEN: f64 = 3.69;
 /// Calls that are a smaller part of the process's are left out.
 const WORTH: f64 = 0.005;
-/// The part of its calls that samples must have met: the others are counted beside those.
+/// The part of its calls that samples must have met: the others are counted in addition to those.
 const MET: f64 = 0.05;
 /// The least number of calls that is stated, relative to the value: few calls in one moment may be all that there were.
 const LEAST: f64 = 1e-3;
@@ -27,7 +27,7 @@ type Kind = (Site, Api, Option<ClockId>);
 /// Calls by draw, of one kind and of all.
 type Draws = BTreeMap<u32, (f64, f64)>;
 
-/// The cells of such calls, beside those that samples have made.
+/// The cells of such calls, besides those that samples have made.
 pub(super) fn unsampled(recording: &Recording, costs: &Costs, cells: &[Cell]) -> Vec<Cell> {
     let mut of_process: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
     for hit in &recording.hits {
@@ -141,7 +141,7 @@ fn between(counted: f64, most: f64) -> Calls {
     Calls { value: (low * high).sqrt(), low, high, behind: low, near: low }
 }
 
-/// The calls of cells; `None` where the cost of one is not known, or where there are none.
+/// The calls of cells; `None` if the cost of one is not known, or if there are none.
 fn sum<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<Calls> {
     let mut all = Calls::default();
     for cell in cells {

@@ -42,7 +42,7 @@ pub enum Seen {
         wall: u64,
         /// Reads of any other clock.
         others: u64,
-        /// The functions that read the wall clock, where that was observed.
+        /// The functions that read the wall clock, if that was observed.
         reader: Option<Arc<[Frame]>>,
     },
 }

@@ -21,7 +21,7 @@ pub struct Cost {
     pub library_ns: Option<f64>,
     /// By a system call.
     pub syscall_ns: Option<f64>,
-    /// How many times as long the system call takes where it is slow as where it is fast; 0 where it was not measured.
+    /// How many times as long the system call takes where it is slow as where it is fast; 0 if it was not measured.
     #[serde(skip)]
     pub unevenness: f64,
 }
@@ -30,7 +30,7 @@ pub struct Cost {
 const CHEAPER: f64 = 0.6;
 
 impl Cost {
-    /// Whether the vDSO serves it in user space; `None` where the costs do not show it.
+    /// Whether the vDSO serves it in user space; `None` if the costs do not show it.
     #[must_use]
     pub fn in_user_space(self) -> Option<bool> {
         Some(self.library_ns? < CHEAPER * self.syscall_ns?)
@@ -71,7 +71,7 @@ pub struct Costs {
     pub gettimeofday: Cost,
     /// Of `time`.
     pub time: Cost,
-    /// The part of a vDSO call that is spent inside the vDSO, where samples see it; empty where it was not measured.
+    /// The part of a vDSO call that is spent inside the vDSO, where samples see it; empty if it was not measured.
     pub served: Served,
     /// Of the counter itself.
     pub counter_ns: Option<f64>,
@@ -206,7 +206,7 @@ fn measure(budget: Duration) -> Costs {
 }
 
 /// The cost of one function by both paths. A system call is slower for a while after the kernel has switched to the
-/// thread: a CPU-time clock takes 510 ns or 800 on a busy machine, and the median of some batches is either. So its
+/// thread: a CPU-time clock takes 510 or 800 ns on a busy machine, and the median of some batches is either. So its
 /// cost lies between the quartiles, and the account allows for both.
 fn of_both(library: Option<&Samples>, call: Option<&Samples>) -> Cost {
     let between = |samples: &Samples| {

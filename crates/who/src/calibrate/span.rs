@@ -18,13 +18,13 @@ const SURROUNDINGS: f64 = 0.15;
 /// the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
 /// 2024.
 pub(super) const OVERLAP: f64 = 2.0;
-/// Samples find at least this part of a read: 0.25 ns and more of `time` (of 3), a tenth to a half of a read of a
+/// Samples find at least this part of a read: 0.25 ns or more of `time` (of 3), a tenth to a half of a read of a
 /// coarse clock.
 const LEAST: f64 = 0.07;
-/// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns and more of slow
+/// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns or more of slow
 /// ones on processors of 2024. Samples find the wait at the read.
 const WAIT: f64 = 40.0;
-/// Nanoseconds that a read may wait even in a program that does almost nothing else: an atomic addition beside each
+/// Nanoseconds that a read may wait even in a program that does almost nothing else: an atomic addition next to each
 /// read, such as a counter of events, runs while the read waits for it, so that samples attribute all of it to the
 /// read.
 pub const BESIDE: f64 = 10.0;
@@ -69,7 +69,7 @@ impl Span {
         Self { low: self.low / side, ns: self.ns, high: self.high * side }
     }
 
-    /// How much longer a read in order may take, if the program does `others` times as much beside its reads.
+    /// How much longer a read in order may take, if the program does `others` times as much besides its reads.
     #[must_use]
     pub fn wait(self, others: f64) -> f64 {
         (self.ns * others).clamp(BESIDE, WAIT)
@@ -85,7 +85,7 @@ mod tests {
         let width = |span: Span| span.high / span.low;
         let cheap = Span::of_loops(2.6, 1.6, 3.5);
         assert!(cheap.high == 3.5 && width(cheap) > 5.0, "{cheap:?}");
-        // A call that vanishes beside an empty one takes some time yet.
+        // A call that costs almost nothing compared with an empty one still takes some time.
         let free = Span::of_loops(1.5, 1.6, 1.6);
         assert!(free.low > 0.1 && width(free) > 5.0, "{free:?}");
         let fine = Span::of_loops(20.0, 1.6, 21.0);

@@ -8,7 +8,7 @@ use std::io;
 pub struct Access {
     /// Kernel and user space, or user space only.
     pub depth: Depth,
-    /// `kernel.perf_event_paranoid`, where it can be read.
+    /// `kernel.perf_event_paranoid`, if it can be read.
     pub paranoid: Option<i32>,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn paranoid() -> Option<i32> {
     clocksmith_facts::given::text("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
-/// The addition to the message where processes cannot be seen at all.
+/// The addition to the message if processes cannot be seen at all.
 fn no_proc() -> &'static str {
     if std::path::Path::new("/proc/self").exists() {
         ""
@@ -147,7 +147,7 @@ mod tests {
         let error = io::Error::from_raw_os_error(libc::EACCES);
         let text = Refusal::new("process 1", error, None).to_string();
         assert!(text.contains("process 1") && text.contains("setcap"), "{text}");
-        // The level is not the reason where it is low enough.
+        // The level is not the reason if it is low enough.
         let other = denied(Some(0), Some(2), "process 1");
         assert!(other.contains("another user (id 0)") && !other.contains("sysctl"), "{other}");
         assert!(denied(None, Some(4), "process 1").contains("perf_event_paranoid=2"));

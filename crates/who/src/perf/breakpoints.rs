@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PAGES: usize = 32;
 /// Bytes of the user stack that a hit carries.
 const STACK: u32 = 2048;
-/// Breakpoints that fit into the processor's registers, less one, which is left for other programs.
+/// Breakpoints that fit into the processor's registers, minus one, which is left for other programs.
 const MOST: usize = 3;
 
 /// A thread's breakpoints.
@@ -186,7 +186,8 @@ impl Breakpoints {
         }
     }
 
-    /// Why some thread has none: `ESRCH` where all such threads had ended, `EBUSY` or `ENOSPC` where a debugger holds the registers.
+    /// Why some thread has none: `ESRCH` if all such threads had ended, `EBUSY` or `ENOSPC` if a debugger holds the
+    /// registers.
     #[must_use]
     pub fn refused(&self) -> Option<&io::Error> {
         self.refused.as_ref()

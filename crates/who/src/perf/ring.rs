@@ -16,7 +16,7 @@ pub struct Ring {
     size: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone; only its owner reads it.
+// SAFETY: the mapping belongs only to this value; only its owner reads it.
 unsafe impl Send for Ring {}
 
 /// Offsets of `data_head` and `data_tail` in the first page (`struct perf_event_mmap_page`).

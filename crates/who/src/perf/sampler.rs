@@ -1,4 +1,4 @@
-//! Sampling of threads and all that they start, or of the whole machine: one ring a processor.
+//! Sampling of threads and all that they start, or of the whole machine: one ring per processor.
 
 use super::access::{Access, MACHINE, Refusal, owner, paranoid};
 use super::event::{self, Beat, Depth, online_cpus};
@@ -169,8 +169,8 @@ impl Sampler {
         self.frequency
     }
 
-    /// The CPU time of the sampled threads so far, in nanoseconds, by the events' own counts: samples are fewer where
-    /// threads are switched often, because each switch stops the timer of an event. `None` where it is not counted.
+    /// The CPU time of the sampled threads so far, in nanoseconds, by the events' own counts: samples are fewer if
+    /// threads are switched often, because each switch stops the timer of an event. `None` if it is not counted.
     #[must_use]
     pub fn cpu_time(&self) -> Option<u64> {
         if !self.counts_time {
@@ -182,7 +182,7 @@ impl Sampler {
     }
 
     /// Switches all events off when the time is over, from a separate thread: the thread that reads the records may be
-    /// late on a busy machine. `None` where no further thread can be started.
+    /// late on a busy machine. `None` if no further thread can be started.
     #[must_use]
     pub fn switch_off_after(&self, how_long: Duration) -> Option<Deadline> {
         let rings = self.rings.iter().map(Ring::event);

@@ -205,7 +205,7 @@ fn stacks(sums: &Aggregate, namer: &mut Namer<'_>) -> Vec<Stack> {
     sums.reads.iter().map(stack).collect()
 }
 
-/// The hits of breakpoints, which tell the clocks.
+/// The hits of breakpoints, which show the clocks.
 fn hits(sums: &Aggregate, namer: &mut Namer<'_>) -> Vec<Hit> {
     sums.hits
         .iter()

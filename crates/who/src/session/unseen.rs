@@ -107,7 +107,7 @@ pub(super) fn unseen(processes: &[Process], stacks: &[Stack]) -> Vec<String> {
     gaps
 }
 
-/// Why code has no names, in this percentage of a process's reads; `made`: the process has code that is in no file.
+/// Why code has no names, in this percentage of a process's reads; `made`: the process has code that is not in a file.
 fn code_without_names(pid: u32, part: f64, made: bool) -> String {
     if made {
         return format!(
@@ -229,7 +229,7 @@ fn another_way(runtime: Runtime) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Why it is not known which clocks are read, where no breakpoint was hit; `cpu_ns` is the CPU time of a process.
+/// Why it is not known which clocks are read, if no breakpoint was hit; `cpu_ns` is the CPU time of a process.
 pub(super) fn clocks(
     breakpoints: &Breakpoints,
     stacks: &[Stack],

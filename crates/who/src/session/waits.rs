@@ -1,5 +1,5 @@
-//! Looks at sleeping threads: the calls that they wait in, and, where their time-outs shrink as time passes, the
-//! clocks that they read meanwhile. A look does not stop the thread. Only a few of a thread's reads are observed,
+//! Looks at sleeping threads: the calls that they wait in, and, if their time-outs shrink as time passes, the clocks
+//! that they read meanwhile. A look does not stop the thread. Only a few of a thread's reads are observed,
 //! because each observation costs the thread a few microseconds.
 
 use super::Session;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const WAITING: u64 = 160 << 20;
 /// How long all together may take, by the clock: those that others can write, and all others.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { TESTS_PATIENCE } else { 20 });
-/// The same in tests, whose code is not optimised, and which run beside each other.
+/// The same in tests, whose code is not optimised, and which run at the same time.
 const TESTS_PATIENCE: u64 = 200;
 /// The same after a signal has requested this program to end.
 const HASTE: Duration = Duration::from_millis(500);

@@ -47,7 +47,7 @@ impl KernelSymbols {
         self.at.is_empty()
     }
 
-    /// The names at the function around an address: several where functions begin at one place.
+    /// The names at the function around an address: several if functions begin at one place.
     fn names(&self, address: u64) -> impl Iterator<Item = &str> {
         let after = self.at.partition_point(|(begin, ..)| *begin <= address);
         let begin = after.checked_sub(1).and_then(|last| self.at.get(last)).map(|(at, ..)| *at);

@@ -45,7 +45,7 @@ pub struct Frame {
     pub module: Arc<str>,
     /// Its kind.
     pub kind: FrameKind,
-    /// The line of its source, where that is known.
+    /// The line of its source, if that is known.
     pub place: Option<Place>,
 }
 
@@ -54,7 +54,7 @@ pub struct Frame {
 pub struct Place {
     /// The file, as the program's makers named it.
     pub file: Arc<str>,
-    /// The line, from 1 on; 0 where only the file is known.
+    /// The line, from 1 on; 0 if only the file is known.
     pub line: u32,
 }
 
@@ -67,7 +67,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The name of code that a runtime made, where there is none.
+/// The name that is shown for code that a runtime made, if it has no name of its own.
 pub const UNNAMED: &str = "[unnamed code]";
 
 /// A function at an address.
@@ -75,7 +75,7 @@ pub const UNNAMED: &str = "[unnamed code]";
 pub struct Named {
     /// Its name.
     pub name: Arc<str>,
-    /// The line of the address in it, where that is known.
+    /// The line of the address in it, if that is known.
     pub place: Option<Place>,
 }
 
@@ -112,8 +112,8 @@ fn symbolizer() -> Symbolizer {
         .build()
 }
 
-/// The functions at a place of a file by its own names: where its debugging information, which `debug` allows, cannot be read,
-/// by its symbols.
+/// The functions at a place of a file, from its debugging information if `debug` allows that and it can be read,
+/// otherwise from its symbols.
 fn own_names(symbolizer: &Symbolizer, file: &File, debug: bool, offset: u64) -> Option<Names> {
     let of = |debug| {
         let mut elf = Elf::new(path(file));
@@ -161,7 +161,7 @@ impl Symbols {
         &self.kernel
     }
 
-    /// The functions at an address of a process, innermost first: several where some are inlined.
+    /// The functions at an address of a process, innermost first: several if some are inlined.
     pub fn frames(&mut self, process: &Process, address: u64) -> Vec<Frame> {
         if let Some(ours) = process.ours.as_ref().filter(|_| process.in_ours(address)) {
             let function = ours.vdso.exact_function(address);

@@ -1,4 +1,4 @@
-//! The names, files and lines that every Go program has for its own stack traces, even where its symbols were removed
+//! The names, files and lines that every Go program has for its own stack traces, even if its symbols were removed
 //! (`-ldflags=-s -w`): the table `.gopclntab`, since Go 1.18 (`src/runtime/symtab.go`, `src/runtime/symtabinl.go`,
 //! `src/cmd/link/internal/ld/pcln.go` of Go 1.18 to 1.26). Functions that the compiler has inlined are in it since
 //! 1.20. Pure; the file may be hostile, so every offset is checked, and every loop is bounded.
@@ -52,7 +52,7 @@ struct Function<'a> {
 }
 
 impl Table {
-    /// Reads it from a program; `None` if it has none, or one of another version.
+    /// Reads the table from a program; `None` if it has none, or one of another version.
     #[must_use]
     pub fn of<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Option<Self> {
         let section = SECTIONS.iter().find_map(|name| file.section_by_name(name))?;

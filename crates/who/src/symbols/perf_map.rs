@@ -212,7 +212,7 @@ mod tests {
         PerfMap::read(text.as_bytes()).unwrap()
     }
 
-    /// Lines as a program writes them that wants to take all memory.
+    /// Lines as written by a program that tries to use up all memory.
     struct Endless(u64, usize);
 
     impl Read for Endless {

@@ -13,7 +13,7 @@ use gimli::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of an expression at most; those of linkage tables and signal frames have a dozen.
+/// The largest size of an expression, in bytes; those of linkage tables and signal frames have a dozen.
 const EXPRESSION: usize = 256;
 /// Bytes of an entry at most: the largest functions have a few KiB.
 const ENTRY: usize = 64 << 10;

@@ -2,8 +2,8 @@
 //!
 //! The C code of musl has no unwind tables, and keeps no frame pointer. What its functions push before a call is known from
 //! their first instructions, and with it the place of the return address: a search of the stack could take a word that an
-//! earlier call has left below it. Only instructions that these functions have are known here; at any other one, and where
-//! two ways lead to an address with different frames, nothing is said.
+//! earlier call has left below it. Only instructions that these functions have are known here; at any other one, and if
+//! two paths lead to an address with different frames, nothing is said.
 
 use super::{Code, Function};
 

@@ -25,7 +25,7 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 pub struct Frame {
     /// Where it is: the instruction, or inside the call.
     pub address: u64,
-    /// The registers bx, r12 to r15, and bp; `None` where they were not saved as the tables can state.
+    /// The registers bx, r12 to r15, and bp; `None` if they were not saved as the tables can state.
     pub kept: [Option<u64>; 6],
     /// Its part of the stack, as far as the sample has it: offsets in the sample's part.
     pub slots: Range<usize>,

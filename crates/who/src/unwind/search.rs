@@ -1,4 +1,4 @@
-//! Return addresses that are found on the stack, where neither tables nor frame pointers lead on.
+//! Return addresses that are found on the stack, if neither tables nor frame pointers lead on.
 //!
 //! A stack also holds return addresses of calls that have ended. So a word counts only if the call before it leads to
 //! the function below: a direct call by its target, or by a jump at its target. The target of an indirect call is not

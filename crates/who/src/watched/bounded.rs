@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of one piece at most; the largest programs have a tenth of it in a section with tables.
+/// The largest size of one piece, in bytes; the largest programs have a tenth of it in a section with tables.
 const LARGEST: u64 = 256 << 20;
 /// How much longer a part may be than the file's blocks on the disk: some file systems compress.
 const COMPRESSED: u64 = 16;

@@ -154,7 +154,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Opens it.
+    /// Opens the directory.
     ///
     /// # Errors
     /// Returns an error if the process is gone, or if `/tmp` is a link, belongs to another user, or may not be opened.

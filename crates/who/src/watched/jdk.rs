@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Libraries of OpenJDK 17 to 25 (`make/modules/*/Lib.gmk`), without `lib` and `.so`. A runtime image may have others
-/// beside them, from its application. `syslookup` is left out on purpose.
+/// besides them, from its application. `syslookup` is left out on purpose.
 const JDK: [&str; 40] = [
     "attach",
     "awt",

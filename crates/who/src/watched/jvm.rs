@@ -257,7 +257,7 @@ fn signal(process: &OwnedFd) -> std::io::Result<()> {
     Ok(pidfd_send_signal(process, Signal::QUIT)?)
 }
 
-/// The process that listens at the other end; 0 if it is in no namespace that is seen from here.
+/// The process that listens at the other end; 0 if it is not in a namespace that is seen from here.
 fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -276,7 +276,7 @@ fn listener(stream: &OwnedFd) -> std::io::Result<libc::pid_t> {
 
 /// Protocol version 1: the version, the command and three arguments, each with a zero after it.
 fn command(pid: u32, socket: &OwnedFd) -> std::io::Result<String> {
-    // Without blocking: a socket whose owner takes no connections would keep this program for good.
+    // Without blocking: a socket whose owner accepts no connections would block this program for ever.
     let flags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
     let stream = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let place = SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;

@@ -152,7 +152,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// The clock; `None` where every read goes to the kernel's vDSO.
+    /// The clock; `None` if every read goes to the kernel's vDSO.
     #[must_use]
     pub fn clock(&self) -> Option<OwnClock> {
         self.settings.clock()

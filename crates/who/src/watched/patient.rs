@@ -1,6 +1,6 @@
 //! Questions about a process that its user can leave unanswered ([`clocksmith_facts::patient`]).
 //!
-//! A separate thread, which can be left behind, asks each question that is asked once per process. Memory is read too
+//! A separate thread, which can be left behind, makes each query that is made once per process. Memory is read too
 //! often for that: [`unanswered`] publishes how long the present read has taken instead, so that the program can end.
 
 use super::guard;
@@ -34,7 +34,7 @@ pub(super) fn each(pids: &[u32], ask: impl Fn(u32) -> Vec<u8>) -> Vec<Option<Vec
     apart::each(&PATIENCE, pids, ask)
 }
 
-/// Returns whether the kernel shows all of a process: asked once, by a child, since some waits in `/proc` have no end,
+/// Returns whether the kernel shows all of a process: tested once, by a child, since some waits in `/proc` have no end,
 /// not even by a signal.
 pub(crate) fn shows(pid: u32) -> bool {
     let look = |pid: u32| {

@@ -60,7 +60,8 @@ pub struct Process {
     files: HashMap<u64, Arc<Mapped>>,
     /// Files in memory that are not programs or libraries, by device and inode.
     made: HashSet<((u32, u32), u64)>,
-    /// Executable memory beside a file, by its range: the offset in that file at which its code begins, if it is the file's.
+    /// Executable memory next to a file, by its range: the offset in that file at which its code begins, if it is the
+    /// file's.
     copied: HashMap<(u64, u64), Option<u64>>,
     /// The unwinder; separate, so that it can be used while the process is borrowed.
     pub unwinder: Option<Unwinder>,
@@ -308,7 +309,7 @@ impl Process {
         start.is_some_and(|mapping| self.word(mapping.range.start).is_some())
     }
 
-    /// Bytes of its memory; `None` where it may not be read.
+    /// Bytes of its memory; `None` if it may not be read.
     #[must_use]
     pub fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
@@ -435,7 +436,7 @@ pub fn threads(pid: u32) -> Vec<i32> {
 /// The short name of Node's processes from version 24 on: it says which thread it is.
 const MAIN_THREAD: &str = "MainThread";
 
-/// The name of a process by its short name, or by its file where the short one names no program.
+/// The name of a process by its short name, or by its file if the short one names no program.
 fn named(short: &str, file: impl FnOnce() -> Option<PathBuf>) -> String {
     let by_file = || {
         let file = file()?;
@@ -576,7 +577,7 @@ mod tests {
         let mut process = Process::new(std::process::id(), &mut files).unwrap();
         assert!(!process.is_code(page as u64));
         let execute = MprotectFlags::READ | MprotectFlags::EXEC;
-        // SAFETY: the page is of this test alone, and nothing refers to it.
+        // SAFETY: the page belongs only to this test, and nothing refers to it.
         unsafe { mprotect(page, 4096, execute).unwrap() };
         std::thread::sleep(Duration::from_millis(50));
         assert!(process.refresh_for_caller(page as u64, &mut files));

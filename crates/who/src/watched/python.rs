@@ -31,7 +31,7 @@ use std::sync::Arc;
 const HOMES: usize = 1 << 14;
 /// Words of one stack at most.
 const WORDS: usize = 256;
-/// Bytes between an instruction and the next one at most, with the interpreter's inline cache.
+/// The largest number of bytes between an instruction and the next one, with the interpreter's inline cache.
 const STEP: u64 = 24;
 /// Samples whose frames are all read; later, one of `LATER` is.
 const FIRST: u64 = 256;
@@ -46,7 +46,7 @@ pub struct Script {
     pub name: Arc<str>,
     /// The file, as the interpreter has it.
     pub file: Arc<str>,
-    /// The line; 0 where it is not known.
+    /// The line; 0 if it is not known.
     pub line: u32,
 }
 
@@ -133,7 +133,7 @@ impl Python {
                 another_way(version)
             ))
         };
-        // The program is small where the interpreter is a separate library.
+        // The program is small if the interpreter is a separate library.
         let found = process.images(runtime::is_python).find_map(|(file, bias)| {
             let symbols = exported(file.file.try_clone().ok()?)?;
             Some((symbols, file, bias))

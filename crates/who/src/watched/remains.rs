@@ -83,7 +83,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Makes it.
+    /// Creates the file.
     ///
     /// # Errors
     /// Returns an error if the file already exists or cannot be made.
@@ -112,7 +112,7 @@ impl<'a> Request<'a> {
         REQUEST.told.store(false, Ordering::SeqCst);
     }
 
-    /// Leaves it.
+    /// Leaves the file.
     pub(super) fn keep(mut self) {
         self.keep = true;
     }
@@ -134,7 +134,7 @@ pub(super) struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// Makes it, for the user of the JVM.
+    /// Creates the file, for the user of the JVM.
     ///
     /// # Errors
     /// Returns an error if the file already exists, or cannot be made or given to that user.

@@ -72,7 +72,7 @@ impl Wanted {
             && any(&self.pods, |wish| in_groups(&|path| is_pod(path, wish)))
     }
 
-    /// Replaces names of containers and pods by their ids, where these are known on this machine.
+    /// Replaces names of containers and pods by their ids, if these are known on this machine.
     pub fn resolve(&mut self) {
         let containers = std::mem::take(&mut self.containers);
         self.containers = containers.into_iter().flat_map(with_ids(containers_by_name)).collect();

@@ -198,7 +198,7 @@ fn within(patience: Duration, work: impl FnOnce() -> i32) -> Result<Option<i32>,
     }
 }
 
-/// In the child: a system call alone.
+/// In the child: only a system call.
 fn is_local(path: &CString) -> bool {
     // Magic numbers of linux/magic.h: FUSE, NFS, CIFS, SMB2, 9P, Ceph; and filesystems that may lie over such: overlay,
     // eCryptfs.
@@ -222,7 +222,7 @@ fn is_local(path: &CString) -> bool {
     done == 0 && !SERVED.contains(&kind)
 }
 
-/// In the child: system calls alone. Returns 0 or the number of an error.
+/// In the child: only system calls. Returns 0 or the number of an error.
 fn copy_all(path: &CString, to: i32, most: u64) -> i32 {
     let error = || {
         Errno::from_io_error(&std::io::Error::last_os_error())
@@ -291,7 +291,7 @@ torn
         {
             assert_eq!(mounts.is_served(device), served, "{device:?}");
         }
-        // Unmounted, or of no list; one with a disk is local.
+        // Unmounted, or not in any list; one with a disk is local.
         assert!(mounts.is_served((0, 99)) && !mounts.is_served((8, 99)));
         assert!(!is_place_served(
             &std::fs::File::open("/proc").unwrap().into(),

@@ -28,7 +28,7 @@ pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/targets")
 }
 
-/// Builds a program; `false`, with a message, where the tool is not here.
+/// Builds a program; `false`, with a message, if the tool is not here.
 pub fn build(tool: &str, arguments: &[&str]) -> bool {
     match Command::new(tool).args(arguments).current_dir(sources()).output() {
         Ok(done) => {
@@ -42,7 +42,7 @@ pub fn build(tool: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Watches a command, with the seconds that it is to run as its last argument; `None`, with a message, where that is
+/// Watches a command, with the seconds that it is to run as its last argument; `None`, with a message, if that is
 /// refused here.
 pub fn watch(command: &[OsString], seconds: &str) -> Option<Counted> {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Text of GRUB's script language, as far as its words and its blocks.
+//! The words and the blocks of a text in GRUB's script language.
 //!
 //! Source: `grub-core/script/yylex.l` and `parser.y`: blanks separate words; `'` quotes everything, `"` everything but
 //! `\` and `$`; `\` quotes one character; `#` at the beginning of a word begins a comment; `;`, `&` and `|` end a

@@ -377,7 +377,7 @@ fn grub_with_more_than_one_command_on_the_line_of_a_kernel_is_refused() {
     let before = debian(&["vmlinuz-6"], "quiet");
     let good = debian(&["vmlinuz-6"], "quiet quirk=1");
     for more in ["; halt", ";halt", " && reboot", "|| true", " & x", " \\", "\""] {
-        // Also where it was so before.
+        // Even if it was the case before.
         let words = format!("quiet quirk=1{more}");
         let text = debian(&["vmlinuz-6"], &words);
         for (was, is) in [(&before, &good.replacen("quiet quirk=1", &words, 1)), (&text, &text)] {

@@ -58,7 +58,7 @@ pub(super) fn check(
     variables: &[String],
     has_kernel: &dyn Fn(&str) -> bool,
 ) -> Result<(), Fault> {
-    // Of the block beside a file, or of any.
+    // Of the block next to a file, or of any.
     let saved = |beside: &Path, name: &str| {
         let blocks = || files.iter().filter(|made| made.path.ends_with("grubenv"));
         let own = blocks().find(|made| made.path.parent() == beside.parent());
@@ -96,7 +96,7 @@ pub(super) fn check(
                 format!("starts no kernel that is seen here by its entry '{}'{by}", item.title);
             return Err(fault((item.leads.as_ref().map_or(item.line, |it| it.line), why)));
         }
-        // 41_custom reads a file beside it, after everything else.
+        // 41_custom reads a file next to it, after everything else.
         let beside = made.path.with_file_name(CUSTOM);
         let custom = files.iter().find(|other| other.path == beside);
         let custom = custom.and_then(|other| other.after.as_deref()).map(lexer::commands);

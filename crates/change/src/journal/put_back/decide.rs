@@ -141,7 +141,7 @@ pub(in super::super) fn decide(
         .collect();
     for (index, (decision, current)) in decisions.into_iter().enumerate() {
         let Some(record) = entry.records.get_mut(index) else { continue };
-        // The remains of a killed program beside its files are removed.
+        // The remains of a killed program next to its files are removed.
         let remains = entry.phase == Phase::Applying && record.old == State::Absent;
         let together = record.planned.is_empty()
             && !(remains && decision == Decision::PutBack)

@@ -1,4 +1,4 @@
-//! The words that other users or programs added to entries and settings, where the program of a revert (grubby) removes
+//! The words that other users or programs added to entries and settings, if the program of a revert (grubby) removes
 //! words from all of them, or adds words to all.
 //!
 //! A file that differs from the previous one only by the words of the change becomes the previous one. For any other

@@ -123,7 +123,7 @@ fn remake(
     Err(JournalError::Partly { restored: std::mem::take(&mut report.restored), open })
 }
 
-/// Restores the previous files where a killed program left files that boot nothing. The next run of
+/// Restores the previous files if a killed program left files that boot nothing. The next run of
 /// the program is compared with the restored files, and if that run fails, they still boot the
 /// kernels that exist. Returns the failures.
 fn bases(journal: &Journal, entry: &Entry, step: usize) -> Vec<String> {

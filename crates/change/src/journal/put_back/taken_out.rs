@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, PartialEq, Eq)]
 struct Piece<'a> {
     new: &'a str,
-    /// The line that it replaced; `None` where it was added.
+    /// The line that it replaced; `None` if it was added.
     old: Option<&'a str>,
 }
 
@@ -61,7 +61,7 @@ fn rest<'a>(line: &'a str, change: &Change) -> Vec<&'a str> {
     tokens(line).filter(|token| !own(token)).collect()
 }
 
-/// Returns the lines that a change wrote; `None` where it did more than add and remove its words.
+/// Returns the lines that a change wrote; `None` if it did more than add and remove its words.
 fn pieces<'a>(old: &'a str, new: &'a str, change: &Change) -> Option<Vec<Piece<'a>>> {
     let mut before = old.lines().peekable();
     let mut found = Vec::new();
@@ -83,7 +83,7 @@ fn pieces<'a>(old: &'a str, new: &'a str, change: &Change) -> Option<Vec<Piece<'
     before.next().is_none().then_some(found)
 }
 
-/// A line without one occurrence of a word, and without one blank beside it.
+/// A line without one occurrence of a word, and without one blank next to it.
 fn without(line: &str, word: &str) -> Option<String> {
     let ends = |at: Option<char>| at.is_none_or(apart);
     let place = line.match_indices(word).map(|(at, _)| at).find(|at| {
@@ -98,7 +98,7 @@ fn without(line: &str, word: &str) -> Option<String> {
     })
 }
 
-/// Returns a line of others without the words that a piece added to its line; `None` where that is not certain.
+/// Returns a line of others without the words that a piece added to its line; `None` if that is not certain.
 fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
     let old = piece.old?;
     let mut text = line.to_owned();
@@ -115,7 +115,7 @@ fn edited(line: &str, piece: &Piece<'_>, change: &Change) -> Option<String> {
 }
 
 /// Returns the present text without the parts that a change wrote: the change replaced `old` by `new`, and others
-/// edited that to `now`. `None` where it is not certain which parts are the change's.
+/// edited that to `now`. `None` if it is not certain which parts are the change's.
 fn reverted(old: &str, new: &str, now: &str, change: &Change) -> Option<String> {
     let pieces = pieces(old, new, change)?;
     let of_change: BTreeSet<&str> = pieces.iter().map(|piece| piece.new).collect();

@@ -87,7 +87,7 @@ fn verbs_in_usage(error: &Error, program: &Command) -> Vec<String> {
     path
 }
 
-/// The one name from which a word differs by typing errors, at most this many; `None` where two are as near.
+/// The one name from which a word differs by typing errors, at most this many; `None` if two are equally near.
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, allowed: usize) -> Option<String> {
     let mut found: Vec<(usize, &str)> = names
         .map(|name| (strsim::osa_distance(word, name), name))

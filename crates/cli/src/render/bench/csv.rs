@@ -16,7 +16,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
     for row in &report.rows {
         out.push_str(&line(current, row));
     }
-    // The first one of a sweep is the present clocksource, measured again beside the others.
+    // The first one of a sweep is the present clocksource, measured again together with the others.
     for source in report.clocksources.iter().skip(1) {
         for row in &source.rows {
             out.push_str(&line(&source.name, row));

@@ -1,4 +1,4 @@
-//! The loops of known benchmarks, in their own format, with the figures of `bench` beside them.
+//! The loops of known benchmarks, in their own format, with the figures of `bench` next to them.
 
 use super::{duration, median};
 use crate::report::bench::{BenchReport, LikeReport, LoopReport};

@@ -7,7 +7,7 @@ const STEAL: f64 = 0.01;
 const OTHERS: f64 = 0.05;
 const DISTURBED: f64 = 0.25;
 
-/// The lines; none where nothing was seen.
+/// The lines; none if nothing was seen.
 pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     let Some(noise) = &report.noise else { return Vec::new() };
     let mut out = Vec::new();

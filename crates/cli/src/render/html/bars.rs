@@ -1,4 +1,4 @@
-//! Read costs, as bars. The bars are SVG that stretches with the page; the words beside them are HTML, so that they do
+//! Read costs, as bars. The bars are SVG that stretches with the page; the words next to them are HTML, so that they do
 //! not stretch, and contain everything that a reader without pictures needs.
 
 use super::text;
@@ -51,7 +51,7 @@ pub(super) fn bars(reads: &[Read], counter_ns: Option<f64>) -> String {
     out
 }
 
-/// Returns the cost as a multiple of the counter's; empty where it is about the same.
+/// Returns the cost as a multiple of the counter's; empty if it is about the same.
 fn times(factor: f64) -> String {
     match factor {
         f if f < 1.5 => String::new(),

@@ -126,7 +126,7 @@ impl Former {
         Ok(())
     }
 
-    /// The CPU that it ran on: a comparison also runs there, where that is allowed.
+    /// The CPU that it ran on: a comparison also runs there, if that is allowed.
     pub(super) fn cpu(&self) -> Option<u32> {
         self.method.cpu
     }

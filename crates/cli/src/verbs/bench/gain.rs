@@ -100,7 +100,7 @@ fn remedies(
         .collect()
 }
 
-/// A remedy for the wall clock alone sets it right, and saves nothing.
+/// A remedy for the wall clock alone corrects that clock, and saves nothing.
 fn makes_reads_cheaper(remedy: &Remedy) -> bool {
     remedy.causes.is_empty() || remedy.causes.iter().any(|cause| !cause.concerns_wall_clock())
 }

@@ -62,7 +62,7 @@ impl Sweep {
         Ok(Self { sysfs, original, available })
     }
 
-    /// Measures with each clocksource. `also` is run besides with each one that is not the original.
+    /// Measures with each clocksource. `also` runs in addition with each one that is not the original.
     pub(super) fn run(
         self,
         report: &mut BenchReport,

@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, args: &Fleet) -> Result<Code> {
     let engine = engine(args)?;
     let mut command = Command::new(&engine);
     command.args(options(common, args));
-    // Its files are removed with this value, also by a signal.
+    // Its files are removed with this value, even by a signal.
     interrupt::listen_with_quit();
     let temporary = tempfile::TempDir::with_prefix("clocksmith-fleet-").with_context(|| {
         let place = std::env::temp_dir();
@@ -121,7 +121,7 @@ fn options(common: &Common, args: &Fleet) -> Vec<OsString> {
     out
 }
 
-/// Returns the engine beside this program, otherwise the one in PATH.
+/// Returns the engine next to this program, otherwise the one in PATH.
 fn engine(args: &Fleet) -> Result<PathBuf> {
     if let Some(engine) = &args.engine {
         return Ok(engine.clone());

@@ -14,7 +14,7 @@ const MADE: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 /// Names and values, in order.
 pub(super) type Attributes = Vec<(CString, Vec<u8>)>;
 
-/// Returns the attributes of a file that can be read; none where its filesystem has none.
+/// Returns the attributes of a file that can be read; none if its filesystem has none.
 pub(super) fn of(file: &File, shown: &str) -> Result<Attributes> {
     let cannot = || format!("cannot read the extended attributes of {shown}");
     let mut list = vec![0; LONGEST];

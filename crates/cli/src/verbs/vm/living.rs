@@ -78,7 +78,7 @@ impl Virsh<'_> {
         answer(child).with_context(|| format!("{} gave no answer", shown()))
     }
 
-    /// Starts it.
+    /// Starts the program.
     fn start(&self, command: &[&str]) -> std::io::Result<Child> {
         let mut program = Command::new(&self.program);
         ends_with_this_thread(&mut program);

@@ -128,7 +128,7 @@ pub(super) fn found(path: &Path, kind: Option<&str>, guest: Option<&str>) -> Fou
     let read = begin_of_archive(path)
         .map_or_else(|| given::read(path, Kinds::Regular, MAX_BYTES as u64), std::io::Result::Ok);
     let (read, most) = match read {
-        // Its beginning tells the kind of a file that is too long: an image of a disk is of another kind.
+        // Its beginning shows the kind of a file that is too long: an image of a disk is of another kind.
         Err(error) if error.kind() == ErrorKind::FileTooLarge => {
             (begin(path).map(|bytes| document(&bytes)), Some(MAX_BYTES))
         }

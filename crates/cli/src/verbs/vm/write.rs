@@ -33,7 +33,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Opens it. A link of another user is not followed.
+    /// Opens the target. A link of another user is not followed.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let Parent { directory, name, shown } = trusted::resolve(path).map_err(|error| match error {
             Untrusted::Foreign(link) => anyhow!(
@@ -209,7 +209,8 @@ struct Copy {
     new: bool,
 }
 
-/// Keeps the file as it was, beside it. A copy with other content that already exists stays, and this one gets a number.
+/// Keeps the file as it was, next to it. A copy with other content that already exists stays, and this one gets a
+/// number.
 fn backup(
     directory: &OwnedFd,
     name: &OsStr,

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time between two pictures.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// The values that are shown beside the table.
+/// The values that are shown next to the table.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     /// The processes that are watched.

@@ -38,7 +38,7 @@ pub(super) fn lines(
         rate(sum.reads, sum.seconds)
     ))));
     let rest = height.saturating_sub(lines.len());
-    // A third for processes, the rest for functions, where there is more than one process.
+    // A third for processes, the rest for functions, if there is more than one process.
     let many = sum.processes.len() > 1;
     if many {
         lines.push(Line::default());

@@ -18,7 +18,7 @@ pub(super) struct Reader {
     pub(super) cpu_seconds: f64,
     /// CPU seconds of its reads.
     pub(super) read_seconds: f64,
-    /// Reads; `None` where the cost of one is not known.
+    /// Reads; `None` if the cost of one is not known.
     pub(super) reads: Option<f64>,
     /// The paths.
     pub(super) paths: Vec<Path>,

@@ -121,7 +121,7 @@ fn file_that_is_not_text_is_not_passed_to_a_shell() {
     }
 }
 
-/// The process id is the one that the caller started, and standard output the program's alone.
+/// The process id is the one that the caller started, and standard output has only what the program wrote.
 #[test]
 fn the_program_is_the_process_that_was_started() {
     let path = build(Program::C).unwrap();

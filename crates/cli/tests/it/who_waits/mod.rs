@@ -17,7 +17,7 @@ impl Drop for Running {
     }
 }
 
-/// Returns the flags of the wall clock: function, confidence and evidence. `None` where this machine cannot be watched.
+/// Returns the flags of the wall clock: function, confidence and evidence. `None` if this machine cannot be watched.
 fn flagged(program: &Path, how: &str) -> Option<Vec<(String, String, String)>> {
     let running = Running(Command::new(program).arg(how).spawn().unwrap());
     let out = Command::new(env!("CARGO_BIN_EXE_clocksmith"))

@@ -87,7 +87,7 @@ impl Updater {
         Ok(self)
     }
 
-    /// Stops it, as dropping this does.
+    /// Stops the thread, as dropping this does.
     ///
     /// # Errors
     ///

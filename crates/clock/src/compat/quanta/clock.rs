@@ -86,13 +86,13 @@ impl Clock {
 pub struct Mock(AtomicU64);
 
 impl Mock {
-    /// Moves it forward, to the latest moment at most.
+    /// Moves the clock forward, to the latest moment at most.
     pub fn increment<N: IntoNanoseconds>(&self, amount: N) {
         let by = amount.into_nanos();
         self.change(|now| now.saturating_add(by));
     }
 
-    /// Moves it back, to zero at most.
+    /// Moves the clock back, to zero at most.
     pub fn decrement<N: IntoNanoseconds>(&self, amount: N) {
         let by = amount.into_nanos();
         self.change(|now| now.saturating_sub(by));

@@ -5,8 +5,7 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 use core::time::Duration;
 
-/// A moment of the monotonic clock: [`crate::Instant`], into which it converts and back, with
-/// `quanta`'s methods.
+/// A moment of the monotonic clock: [`crate::Instant`] with `quanta`'s methods; the two convert into each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Instant(pub(super) crate::Instant);

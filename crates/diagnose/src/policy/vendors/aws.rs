@@ -1,6 +1,6 @@
-//! AWS: EC2, by the settings in the machine image of its Kubernetes service. That image quotes the article "How do I
-//! manage the clock source for EC2 instances running Linux?" of its knowledge centre, whose recommendations have
-//! changed.
+//! AWS: EC2, according to the settings in the machine image of its Kubernetes service. That image quotes the article
+//! "How do I manage the clock source for EC2 instances running Linux?" of its knowledge centre, whose recommendations
+//! have changed.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Cited, Rule, Vendor};

@@ -1,4 +1,5 @@
-//! Microsoft: Hyper-V and Azure, by the kernel's documentation, which its maintainers of Linux on Hyper-V write.
+//! Microsoft: Hyper-V and Azure, according to the kernel's documentation, which the maintainers of Linux on Hyper-V
+//! write.
 
 use crate::policy::when::{Is, When};
 use crate::policy::{Ask, Cited, Rule, Vendor};

@@ -71,7 +71,7 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// Takes the next line; returns the change if the line restarts the machine behind one.
+    /// Takes the next line; returns the change if the line restarts the machine after one.
     pub(super) fn take(&mut self, line: &Line<'_>) -> Option<(By, Option<String>)> {
         for part in line.parts() {
             let small = part.to_ascii_lowercase();

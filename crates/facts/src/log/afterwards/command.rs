@@ -165,8 +165,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether the command may have changed the clocksource: it writes a file of it, or it is one of which nothing is
-    /// known but that it names the clocksource.
+    /// Whether the command may have changed the clocksource: it writes a file of it, or nothing is known of it except
+    /// that it names the clocksource.
     pub(super) fn changes(&self) -> bool {
         let small = self.text.to_ascii_lowercase();
         if writes(&small) || sets(&small) || echoes_into_variable(&small) {
@@ -184,7 +184,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The first word of a command behind those that only say how it is run.
+/// The first word of a command after those that only say how it is run.
 pub(super) fn tool(part: &str) -> &str {
     let by =
         ["sudo", "doas", "time", "nohup", "env", "exec", "do", "then", "if", "while", "until", "!"];

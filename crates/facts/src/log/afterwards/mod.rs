@@ -25,7 +25,7 @@ const KEPT: usize = 32;
 pub enum By {
     /// A command, or a file that a program applies.
     Command,
-    /// A restart of the machine behind a change of its boot parameters.
+    /// A restart of the machine after a change of its boot parameters.
     Restart,
     /// A sentence that reports a change.
     Sentence,
@@ -38,12 +38,12 @@ pub struct Later {
     pub line: u64,
     /// What it is.
     pub by: By,
-    /// The clocksource that it asks for, if it names one.
+    /// The clocksource that it requests, if it names one.
     pub wanted: Option<String>,
 }
 
-/// The first of some changes behind a line after which a clocksource other than `was` may be in use. A command that
-/// asks for `was` again makes those before it history.
+/// The first of the changes after a line that may have put a clocksource other than `was` in use. A command that
+/// requests `was` again cancels those before it.
 pub(super) fn of<'a>(changes: &'a [Later], line: u64, was: &str) -> Option<&'a Later> {
     let same = |one: &Later| one.wanted.as_deref() == Some(was);
     let behind = |one: &&Later| one.line > line;

@@ -1,6 +1,6 @@
 //! Sentences that report that a person changed the clocksource, or started the machine with other parameters.
 //!
-//! A report has a verb of the past behind which, or a word for "after" before which, it names the file, a parameter of
+//! A report has a verb of the past after which, or a word for "after" before which, it names the file, a parameter of
 //! the kernel, or the clocksource that was chosen. A question, a wish, a condition and a denial report nothing.
 
 use super::{command, is_clocksource, named};
@@ -225,7 +225,7 @@ const TO: [&str; 14] = [
 ];
 /// Such words that English has with another meaning: they follow a verb of the past of a Romance language.
 const TO_ROMANCE: [&str; 3] = ["a", "al", "en"];
-/// Words behind which `to` leads to no choice.
+/// Words after which `to` does not introduce a choice.
 const TO_OTHERS: [&str; 9] =
     ["compared", "relative", "similar", "close", "due", "next", "prior", "according", "thanks"];
 
@@ -314,7 +314,7 @@ fn report(sentence: &str) -> Option<Option<String>> {
     Some(chosen.map(str::to_owned).or_else(|| {
         let setting = named_setting.map_or("", |at| &sentence[at..]);
         let names_one = setting.starts_with("clocksource=") || setting.contains("_clocksource");
-        // `tsc=unstable` and `notsc` ask for none.
+        // `tsc=unstable` and `notsc` do not request a clocksource.
         let mut names = named(if names_one { sentence } else { "" });
         let first = names.next()?;
         names.all(|name| name == first).then(|| first.to_owned())

@@ -169,7 +169,7 @@ pub struct Pair {
     pub cs_cycles: Option<f64>,
     /// The rate that the kernel uses, in Hz.
     pub cs_hz: Option<f64>,
-    /// Period of the reference's counter in seconds, where it is short enough to wrap.
+    /// Period of the reference's counter in seconds, if it is short enough to wrap.
     pub period: Option<f64>,
     /// The kernel counted the reference's interval as zero, or may have.
     pub wd_zero: bool,

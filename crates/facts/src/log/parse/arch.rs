@@ -1,4 +1,4 @@
-//! Messages that the kernel of one architecture alone prints.
+//! Messages that only the kernel of one architecture prints.
 
 use super::super::event::Event;
 use super::find;

@@ -30,11 +30,11 @@ pub(crate) enum Group {
     Tsc,
     /// Boot banner, command line, CPUs, firmware tables, hypervisors, idle.
     Platform,
-    /// A line of journalctl that separates boots; messages of programs beside a log.
+    /// A line of journalctl that separates boots; messages of programs next to a log.
     Separator,
 }
 
-/// Words that separate boots, and those of programs beside a log.
+/// Words that separate boots, and those of programs next to a log.
 const SEPARATORS: &[&str] = &[
     " synchronized: ",
     "Leap status",

@@ -93,7 +93,7 @@ fn in_header(line: &str) -> Option<Host<'_>> {
     Some(Host { name: name(host)?, of_kernel: of_kernel || bare() })
 }
 
-/// `{host="web1", job="kernel"} ...`, also after a date, and `{"_HOSTNAME":"web1", ...}`.
+/// `{host="web1", job="kernel"} ...`, even after a date, and `{"_HOSTNAME":"web1", ...}`.
 fn labelled(line: &str) -> Option<Host<'_>> {
     let begin = line.find('{').filter(|at| *at < 64)?;
     if begin > 0 {

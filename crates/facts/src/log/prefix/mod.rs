@@ -251,7 +251,7 @@ fn container(rest: &str) -> Option<&str> {
 fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     let end = rest.find(']').filter(|end| *end < 48)?;
     let inside = rest[1..end].trim();
-    // `dmesg -d`: `[    5.140900 <    0.000012>]`, also after a date.
+    // `dmesg -d`: `[    5.140900 <    0.000012>]`, even after a date.
     let inside = match inside.find('<') {
         Some(at) if at > 0 && inside.ends_with('>') => inside[..at].trim_end(),
         _ => inside,

@@ -74,7 +74,7 @@ fn is_kernel(ident: &str) -> bool {
     ident == "kernel" || ident == "vmunix" || number.is_some_and(is_nobodys)
 }
 
-/// Whether a number is of no user's process: containers' logs have the kernel's messages under 1.
+/// Whether a number cannot be that of a user's process: containers' logs have the kernel's messages under 1.
 fn is_nobodys(process: &str) -> bool {
     matches!(process, "-" | "0" | "1")
 }

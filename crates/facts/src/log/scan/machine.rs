@@ -46,7 +46,7 @@ const GUEST_CLOCKS: [GuestClock; 3] = [
 pub(super) enum Sign<N> {
     /// The platform of the kernel, in its words.
     RunsOn(N),
-    /// The hypervisor whose guests alone have the clocksource.
+    /// The only hypervisor whose guests have the clocksource.
     GuestOf(HypervisorKind),
 }
 

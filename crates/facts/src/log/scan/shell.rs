@@ -22,7 +22,7 @@ fn above(place: Place<'_>) -> impl Iterator<Item = Cow<'_, str>> {
 /// Maximum number of lines that are searched for the beginning of a comment in source code.
 const COMMENT: usize = 64;
 
-/// Whether a line is in a comment of source code, also in a patch of it: each line has an asterisk, up to the line that
+/// Whether a line is in a comment of source code, or in a patch of it: each line has an asterisk, up to the line that
 /// opens the comment.
 pub(super) fn is_comment_of_source(place: Place<'_>, raw: &str) -> bool {
     fn bare(line: &str) -> &str {

@@ -1,6 +1,6 @@
 //! Messages that the kernel prints on a console after text of a shell: after a command that a person types, or after
-//! the output of a test that begins with `#`. The kernel's part is a message of its own; where a person may have typed
-//! it as well, the clocksource after it is not known.
+//! the output of a test that begins with `#`. The kernel's part is a message of its own; if a person may have typed it,
+//! the clocksource after it is not known.
 
 use super::Scanner;
 use crate::log::event::Event;

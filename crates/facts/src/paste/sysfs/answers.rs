@@ -84,8 +84,7 @@ pub(super) fn of_two_commands(page: &mut Page<'_>, at: usize, wanted: &[File]) -
 }
 
 /// Lines after a shell command that prints both files: one has a list of names, and the other one name
-/// of that list. Which is which follows from the number of names, and from their order where there is
-/// one name alone.
+/// of that list. Which is which follows from the number of names, and from their order if there is only one name.
 pub(super) fn of_a_board(page: &mut Page<'_>, at: usize, wanted: &[File]) -> Option<usize> {
     let both = wanted.contains(&File::Current) && wanted.contains(&File::Available);
     if !both || prompt::read(page.line(at)).is_none() {

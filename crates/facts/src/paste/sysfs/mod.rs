@@ -151,7 +151,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 }
 
 /// Whether a command without a prompt has its value in a bare comment: a guide, whose author shows what to expect. A
-/// terminal prints no comments, and who shows an own output copies the prompt, or calls the comment the output.
+/// terminal prints no comments, and a person who shows their own output copies the prompt, or calls the comment the
+/// output.
 fn is_of_a_guide(command: &str, value: &str) -> bool {
     let value = value.trim();
     let comment = value.strip_prefix("//").or_else(|| value.strip_prefix('#'));

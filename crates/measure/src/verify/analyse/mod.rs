@@ -33,7 +33,7 @@ impl Found {
     /// The most lines of evidence for one finding.
     const EVIDENCE: usize = 8;
 
-    /// Adds a finding, or its evidence to the one that there is.
+    /// Adds a finding, or its evidence to the existing one.
     fn add(&mut self, id: FindingId, weight: Weight, summary: String, evidence: Vec<String>) {
         let known = |finding: &&mut Finding| finding.id == id && finding.weight == weight;
         if let Some(known) = self.findings.iter_mut().find(known) {

@@ -1,4 +1,4 @@
-//! How far the counters of processors are apart.
+//! How far apart the counters of processors are.
 
 use super::{Found, shown};
 use crate::verify::outcome::{FindingId, Interval, PairOutcome, Weight};

@@ -36,7 +36,7 @@ pub(super) fn give(
             .map(|(against_kernel, reference)| against_kernel.max(reference)),
         ..detectable
     };
-    // A kernel that takes the counter for faster or slower than it is makes clocks that agree with it.
+    // If the kernel assumes a wrong rate of the counter, its clocks agree with the counter nevertheless.
     let rate_unknown = samples.counter_is_clock && rate_reference.source.is_none();
     if course.is_some() && rate_unknown {
         untested.push(

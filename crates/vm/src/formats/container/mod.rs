@@ -58,7 +58,7 @@ const IMAGES: [&str; 15] = [
 /// The image of the same author from which the others were made; it takes the flags of a `-cpu host` in ARGUMENTS.
 const VIRTUAL_DSM: &str = "vdsm/virtual-dsm";
 
-/// Images whose systems are Linux, besides.
+/// Other images whose systems are Linux.
 const LINUX: [&str; 3] = ["chromeos", "zima", "virtual-dsm"];
 
 /// Returns the name of one of these images.
@@ -338,7 +338,7 @@ fn has_page(cpu: &str) -> bool {
 }
 
 /// Words the finding about the page that HV withholds from a container; `beside`: whether a -cpu in ARGUMENTS, which
-/// older images use, asks for that page.
+/// older images use, requests that page.
 fn without_page(finding: &mut Finding, beside: Option<bool>) {
     if finding.rule.id != "q-hv-time-missing" {
         return;

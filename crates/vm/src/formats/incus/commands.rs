@@ -69,7 +69,7 @@ pub(super) fn any(text: &str) -> bool {
     !commands(text).is_empty()
 }
 
-/// Judges what a script gives; `None` where it gives nothing.
+/// Judges what a script gives; `None` if it gives nothing.
 pub(super) fn lint(document: &Document) -> Result<Option<Report>, LintError> {
     let mut reports = Vec::new();
     for given in commands(document.text.as_str()) {

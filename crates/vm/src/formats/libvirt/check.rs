@@ -126,8 +126,8 @@ fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
 /// Returns the words about an emulated domain whose `<qemu:commandline>` requests another accelerator.
 ///
 /// libvirt passes `-accel tcg`, or `-machine accel=tcg` in its older versions. QEMU tries several `-accel` in their
-/// order, and refuses `-accel` beside `-machine accel=` (softmmu/vl.c, configure_accelerators(), since 5.0); of several
-/// `-machine` the last one applies.
+/// order, and refuses `-accel` together with `-machine accel=` (softmmu/vl.c, configure_accelerators(), since 5.0); of
+/// several `-machine` the last one applies.
 fn accelerated(domain: &Domain<'_>) -> Option<&'static str> {
     let said = domain.line.accelerators();
     if said.iter().all(|accel| accel.starts_with("tcg")) {

@@ -176,7 +176,7 @@ impl<'a> Domain<'a> {
     }
 
     /// Returns whether a device of the host prevents the domain's migration. libvirt permits USB devices, and those
-    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it asks QEMU,
+    /// that QEMU unplugs for a migration: qemuMigrationSrcIsAllowedHostdev(). With QEMU 6.0 and later it queries QEMU,
     /// which refuses most VFIO devices (`hw/vfio/migration.c`, vfio_migration_realize()), and accepts SCSI devices.
     fn holds(&self, device: &'a Element) -> bool {
         let teaming = self.tree.children(device, "teaming").next();
@@ -191,7 +191,7 @@ impl<'a> Domain<'a> {
         self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()
     }
 
-    /// Returns whether the timer of a name is present; `None` where this is not set.
+    /// Returns whether the timer of a name is present; `None` if this is not set.
     pub(crate) fn present(&self, name: &str) -> Option<bool> {
         match self.timer(name)?.value("present")? {
             "yes" => Some(true),
@@ -247,7 +247,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` where the file does
+    /// Returns whether the guest gets an invariant TSC by libvirt's translation of the file; `None` if the file does
     /// not decide it.
     pub(crate) fn invtsc(&self) -> Option<bool> {
         let said = self.said_invtsc();
@@ -362,7 +362,7 @@ impl<'a> Domain<'a> {
 }
 
 /// Returns whether the prefix of an element may have a namespace. libvirt ignores `<qemu:commandline>` without one, and
-/// removes it when it saves the domain (`src/conf/domain_conf.c`, virDomainDefParseXML(), asks for the namespace). A part
+/// removes it when it saves the domain (`src/conf/domain_conf.c`, virDomainDefParseXML(), checks the namespace). A part
 /// of a file does not show it, and a placeholder in a tag may add it.
 fn declared(tree: &Tree, text: &Text, element: &Element) -> bool {
     let Some((prefix, _)) = element.name.split_once(':') else { return true };

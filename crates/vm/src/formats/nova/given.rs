@@ -38,7 +38,7 @@ pub(super) fn in_tree(clues: &Clues<'_>) -> bool {
     !clues.starts("#!") && (clues.has(key) || OWN.iter().any(|name| clues.quotes(name)))
 }
 
-/// Returns the place behind the words that begin a command of OpenStack for flavors and images.
+/// Returns the place after the words that begin a command of OpenStack for flavors and images.
 fn begins(statement: &Statement) -> Option<usize> {
     let names: Vec<&str> =
         statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();

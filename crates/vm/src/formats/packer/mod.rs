@@ -264,7 +264,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
         let machine = if known { machine } else { UNKNOWN.to_string() };
         inner.word(document, "-machine", whole);
         let (accelerator, _) = or("accelerator", "kvm");
-        // By default, KVM is used where the host has it.
+        // By default, KVM is used if the host has it.
         let accelerator =
             if accelerator == "none" { String::new() } else { format!(",accel={accelerator}") };
         inner.word(document, &format!("type={machine}{accelerator}"), &at);

@@ -9,7 +9,7 @@ const MOST_LINES: usize = 200;
 /// The most variables of one replacement.
 const MOST_NAMES: usize = 4;
 
-/// Returns the replacement of `GRUB_CMDLINE_LINUX=.*`, where that pattern matches the whole line: the text up to the
+/// Returns the replacement of `GRUB_CMDLINE_LINUX=.*`, if that pattern matches the whole line: the text up to the
 /// delimiter.
 pub(super) fn replacement(text: &str) -> Option<&str> {
     let at = text.find("GRUB_CMDLINE_LINUX")?;

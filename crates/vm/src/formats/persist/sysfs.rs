@@ -190,7 +190,7 @@ fn renaming_tool(line: &Line<'_>, above: &[Line<'_>]) -> Option<&'static str> {
     None
 }
 
-/// Returns whether a statement writes to the file, and if so which bytes of it are the value, where that can be
+/// Returns whether a statement writes to the file, and if so which bytes of it are the value, if that can be
 /// determined.
 fn written(text: &str, file: &str) -> Option<Option<Range<usize>>> {
     let at = text.find(file)?;

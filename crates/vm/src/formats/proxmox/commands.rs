@@ -101,7 +101,7 @@ pub(super) fn others(text: &str) -> bool {
     text.contains("qm ") && statements(text).iter().any(|it| is(&names(it)) == Some(true))
 }
 
-/// One option and its value, which is empty where the option is deleted.
+/// One option and its value, which is empty if the option is deleted.
 struct Given {
     name: String,
     value: Placed,

@@ -266,7 +266,7 @@ impl<'a> Helpers<'a> {
         true
     }
 
-    /// Reads `echo "qemu-system-x86_64 \\" > FILE` beside a function that writes to the same file.
+    /// Reads `echo "qemu-system-x86_64 \\" > FILE` next to a function that writes to the same file.
     fn direct(&mut self, variables: &Variables, words: &'a [Word]) -> bool {
         let [tool, rest @ .., file] = words else { return false };
         if tool.literal() != Some("echo") || self.known.is_empty() {

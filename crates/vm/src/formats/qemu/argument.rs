@@ -37,7 +37,7 @@ pub(super) fn in_variables(words: &[Placed]) -> Option<Range<usize>> {
     (!options.is_empty() && options.iter().all(nothing)).then_some(name)
 }
 
-/// Whether a word names a script that lies beside this one, or a script by its ending.
+/// Whether a word names a script next to this one, or a script by its ending.
 fn is_script(word: &str) -> bool {
     let beside = word.starts_with("./") || word.starts_with("../");
     let ending = base(word).rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -1,5 +1,5 @@
-//! The clocks that a guest certainly has besides an HPET. An HPET is removed only beside a better clock: without one a
-//! guest falls back to the ACPI PM timer, each read of which also causes a VM exit.
+//! The clocks that a guest certainly has besides an HPET. An HPET is removed only if the guest has a better clock:
+//! without one a guest falls back to the ACPI PM timer, each read of which also causes a VM exit.
 
 use super::line::Line;
 use crate::guest::Guest;
@@ -12,7 +12,7 @@ const EMULATED: &str = "an emulated guest has no kvm-clock, and its HPET is its 
 /// The reason why an HPET is left if KVM is not requested, or not exclusively.
 const NO_KVM: &str =
     "the file does not settle that KVM runs the guest; in the emulator the HPET is its best clock";
-/// The reason why an HPET is left beside a disabled kvm-clock.
+/// The reason why an HPET is left if kvm-clock is disabled.
 const ALONE: &str = "the file does not settle that the guest has a better clock (kvm-clock, an invariant TSC, or the \
     page of Hyper-V); without one the HPET is better than the ACPI PM timer";
 /// The reason why the HPET of another system is left.
@@ -110,10 +110,10 @@ impl Clocks {
         self.lack(guest).or(unknown.then_some(ASKED))
     }
 
-    /// Returns the reason why an HPET is not removed; `None` where the guest certainly has a better clock. Linux rates
-    /// kvm-clock 400, or 299 beside an invariant TSC of 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`), and the
-    /// HPET 250 (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer, and an
-    /// invariant TSC to both.
+    /// Returns the reason why an HPET is not removed; `None` if the guest certainly has a better clock. Linux rates
+    /// kvm-clock 400, or 299 with an invariant TSC, which is rated 300 (arch/x86/kernel/kvmclock.c, `kvmclock_init()`),
+    /// and the HPET 250 (arch/x86/kernel/hpet.c, `clocksource_hpet`). FreeBSD prefers the HPET to the ACPI PM timer,
+    /// and an invariant TSC to both.
     pub(crate) fn lack(&self, guest: Guest) -> Option<&'static str> {
         if self.chosen {
             return Some(CHOSEN);

@@ -60,7 +60,7 @@ fn has_migratable(model: &str) -> bool {
     matches!(model, "host" | "max" | "") || model.contains(UNKNOWN) || model.contains('%')
 }
 
-/// Whether the guest has an invariant TSC; `None` where it is not known.
+/// Whether the guest has an invariant TSC; `None` if it is not known.
 pub(crate) fn invtsc(cpu: &Properties) -> Option<bool> {
     if let Some(said) = cpu.flag("invtsc") {
         return Some(said);
@@ -264,7 +264,7 @@ pub(crate) fn lowered(finding: Finding, why: &str) -> Finding {
 pub(crate) const BESIDE_VMWARE: &str =
     "beside a flag of Hyper-V, vmware-cpuid-freq=on no longer gives the guest a frequency";
 
-/// `vmware-cpuid-freq=on` beside Hyper-V flags.
+/// `vmware-cpuid-freq=on` together with Hyper-V flags.
 fn vmware(cpu: &Properties) -> Option<Finding> {
     let asked = cpu.get("vmware-cpuid-freq").filter(|it| it.state() == Some(true))?;
     let hyperv = |p: &&Property| {

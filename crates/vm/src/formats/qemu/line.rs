@@ -170,7 +170,7 @@ impl Line {
         self.cpus.last()
     }
 
-    /// Returns whether the machine has an HPET; `None` where the machine type has none, or it cannot be determined.
+    /// Returns whether the machine has an HPET; `None` if the machine type has none, or it cannot be determined.
     pub(crate) fn hpet(&self) -> Option<bool> {
         if self.no_hpet.is_some() {
             return Some(false);
@@ -178,7 +178,7 @@ impl Line {
         self.machines.iter().rev().find_map(|machine| machine.flag("hpet"))
     }
 
-    /// The machine type, in lower case; empty where it is the default.
+    /// The machine type, in lower case; empty if it is the default.
     pub(crate) fn machine(&self) -> String {
         let of = |machine: &Properties| {
             let named = machine.value("type").map(str::to_ascii_lowercase);
@@ -187,7 +187,7 @@ impl Line {
         self.machines.iter().rev().find_map(of).unwrap_or_default()
     }
 
-    /// Returns whether KVM runs the guest: `Some(false)` where another accelerator is chosen, `None` where none is set.
+    /// Returns whether KVM runs the guest: `Some(false)` if another accelerator is chosen, `None` if none is set.
     pub(crate) fn kvm(&self) -> Option<bool> {
         let said = self.accelerators();
         if said.is_empty() {
@@ -280,7 +280,7 @@ impl Line {
     }
 
     /// Returns whether the Linux in a file's name is that of the host, because the machine and its disks are named
-    /// after Windows. A disk of drivers for Windows may be beside any guest.
+    /// after Windows. Any guest may also have a disk with drivers for Windows.
     fn of_host(&self, file: &str) -> bool {
         let words = || file.split(|c: char| !c.is_ascii_alphanumeric());
         let mut own = self.names().filter(|name| !name.contains("virtio")).peekable();

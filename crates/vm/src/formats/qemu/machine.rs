@@ -227,13 +227,13 @@ pub(super) fn of_several(command: &Command, line: &Line) -> bool {
     command.program.is_none() && line.machines.len() > 1
 }
 
-/// Whether only a run shows the processor in the name of a program: a variable, also one that an inner shell expands.
+/// Whether only a run shows the processor in the name of a program: a variable, or one that an inner shell expands.
 fn is_open(target: &str) -> bool {
     target.contains(['\u{1}', '$'])
 }
 
-/// Whether the machine may be no PC: only a run shows which processor the program emulates, and a machine type does not
-/// say it.
+/// Whether the machine may not be a PC: only a run shows which processor the program emulates, and the machine type
+/// does not.
 pub(super) fn may_be_foreign(command: &Command, line: &Line, text: &str) -> bool {
     if !line.machine().is_empty() {
         return false;

@@ -347,7 +347,7 @@ fn command_findings(
                 .fix("write the quotes of a shell, \" or '"),
         );
     }
-    // A branch beside one with the newer spelling is for an older QEMU.
+    // A branch next to one with the newer spelling is for an older QEMU.
     let asked = |at: usize| script.asked(at) || script.newer(at);
     let conditional = |at: usize| {
         script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))

@@ -96,7 +96,7 @@ fn strings(list: &str, base: usize, out: &mut Vec<Placed>) {
                 }
                 at += length + 2;
             }
-            // A variable or a function: what it gives is not known.
+            // A variable or a function: its value is not known.
             _ if c.is_alphanumeric() => {
                 let name = |c: char| !(c.is_alphanumeric() || "._-'".contains(c));
                 let length = rest.find(name).unwrap_or(rest.len());

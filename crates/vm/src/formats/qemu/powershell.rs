@@ -25,7 +25,7 @@ fn is(document: &Document) -> bool {
     name.ends_with(".ps1") || name.ends_with(".psm1")
 }
 
-/// Returns the QEMU command lines that the calls start; empty where one of them is not known completely.
+/// Returns the QEMU command lines that the calls start; empty if one of them is not completely known.
 pub(super) fn commands(document: &Document) -> Vec<Command> {
     let text = document.text.as_str();
     let lower = text.to_ascii_lowercase();
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The last of several values, where it is a string with the name of a program.
+    /// The last of several values, if it is a string with the name of a program.
     fn last_program(&self, variable: &str) -> Option<Placed> {
         let (at, _) = self.text.match_indices(&format!("{variable} = ")).last()?;
         let mut reader = Reader {

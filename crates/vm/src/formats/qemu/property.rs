@@ -94,7 +94,7 @@ impl Properties {
         of(Some(false)).or_else(|| of(Some(true))).or_else(|| of(None))
     }
 
-    /// Returns whether a property is on or off; `None` where the list does not have it.
+    /// Returns whether a property is on or off; `None` if the list does not have it.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).and_then(Property::state)
     }

@@ -304,7 +304,7 @@ impl Script {
         }
     }
 
-    /// Marks the command lines from a number on, which are one line with several values of its variables: where one of
+    /// Marks the command lines from a number on, which are one line with several values of its variables: if one of
     /// them chooses what runs the guest, the others do not show that nothing does.
     fn alternatives_from(&mut self, first: usize) {
         let Some(all) = self.commands.get_mut(first..).filter(|all| all.len() > 1) else { return };
@@ -494,7 +494,7 @@ pub(super) fn tests(statement: &Statement) -> bool {
     matches!(first, Some("[" | "[[" | "test"))
 }
 
-/// Whether a statement asks QEMU for what it knows: `qemu-system-x86_64 -cpu help`.
+/// Whether a statement only queries what QEMU supports: `qemu-system-x86_64 -cpu help`.
 fn queries(statement: &Statement) -> bool {
     let words: Vec<&str> =
         statement.words.iter().map(|word| word.literal().unwrap_or_default()).collect();

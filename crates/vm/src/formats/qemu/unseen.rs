@@ -146,7 +146,7 @@ fn expression(text: &str, at: usize) -> &str {
     line.get(..length).unwrap_or_default()
 }
 
-/// Reports Python strings that affect a clock, but are in no command line that was found.
+/// Reports Python strings that affect a clock, but are not in any command line that was found.
 fn strings(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
     let mut used = vec![false; text.len()];
@@ -173,7 +173,7 @@ fn strings(document: &Document, script: &Script) -> Vec<Finding> {
     out
 }
 
-/// Reports words that affect a clock, but are in no command line that was found.
+/// Reports words that affect a clock, but are not in any command line that was found.
 fn marks(document: &Document, script: &Script) -> Vec<Finding> {
     let text = document.text.as_str();
     if !MARKS.iter().any(|mark| text.contains(mark)) {

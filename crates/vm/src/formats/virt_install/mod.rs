@@ -126,7 +126,7 @@ fn text(source: &str, word: &Word) -> String {
     out
 }
 
-/// Whether a statement may start the program, also by a variable.
+/// Whether a statement may start the program, possibly by a variable.
 fn may_start(statement: &Statement) -> bool {
     statement.words.iter().any(|word| match word.literal() {
         Some(text) => is_program(text),

@@ -1,4 +1,4 @@
-//! The guest's system where a variable of the script names it: `--os-variant $OS_VARIANT`.
+//! The guest's system if a variable of the script names it: `--os-variant $OS_VARIANT`.
 
 use crate::guest::Guest;
 use crate::shell::{Piece, Statement, Word, name_length};
@@ -16,7 +16,7 @@ pub(super) enum System {
     Unknown,
 }
 
-/// Returns the system of a command line whose option has a variable; `None` where it has none.
+/// Returns the system of a command line whose option has a variable; `None` if it has none.
 pub(super) fn of(source: &str, command: &Statement, all: &[Statement]) -> Option<System> {
     let words = &command.words;
     let value = words.iter().enumerate().find_map(|(at, word)| {

@@ -22,7 +22,7 @@ pub(crate) struct Extra {
     pub(crate) value: Setting,
     /// The whole element or command.
     pub(crate) whole: Range<usize>,
-    /// The range to delete to remove it, with its line; `None` where that is not certain.
+    /// The range to delete to remove it, with its line; `None` if that is not certain.
     pub(crate) remove: Option<Range<usize>>,
 }
 

@@ -256,7 +256,7 @@ fn tied(judge: &mut Judge<'_>, tied: bool) -> bool {
     false
 }
 
-/// Returns one key alone, to compute its own effect.
+/// Returns only one key, to compute its own effect.
 fn keys_of(key: Key, keys: &tsc::Keys) -> tsc::Keys {
     match key {
         Key::Ticks => tsc::Keys { ticks: keys.ticks, ..tsc::Keys::default() },

@@ -142,8 +142,8 @@ pub(crate) struct Effective {
 const TICKS: std::ops::Range<u64> = 1_000_000..4_294_967_296;
 const WARP: std::ops::RangeInclusive<u32> = 2..=20_000;
 
-/// Returns the effect of the keys. `fixed` is whether the host's TSC has one rate, which is so on x86 CPUs made since
-/// about 2010.
+/// Returns the effect of the keys. `fixed` is whether the host's TSC has one rate, as on x86 CPUs made since about
+/// 2010.
 pub(crate) fn effective(
     keys: &Keys,
     vcpus: u32,

@@ -191,7 +191,7 @@ fn mode(modes: &[&'static str], text: &str) -> Option<&'static str> {
 
 const MODES: [&str; 4] = ["default", "always_emulate", "native", "native_paravirt"];
 
-/// Returns the reason why a number stays, where the file may be for xm, or for the first xl (Xen 4.1,
+/// Returns the reason why a number stays, if the file may be for xm, or for the first xl (Xen 4.1,
 /// `tools/libxl/xl_cmdimpl.c`): these do not accept names.
 fn old_reader(domain: &Domain, text: &str) -> Option<&'static str> {
     let model = domain.get("device_model").is_some_and(|it| it.text().contains("qemu-dm"));

@@ -22,7 +22,7 @@ pub struct Host {
     pub tsc: Option<Tsc>,
     /// Whether its processor and kernel scale a guest's TSC.
     pub scaling: Option<bool>,
-    /// The processor's way to do it, where the vendor is known.
+    /// The processor's way to do it, if the vendor is known.
     pub hardware: Option<Hardware>,
     /// Whether its TSC is invariant (CPUID 8000_0007 EDX bit 8): guests can have `invtsc`.
     pub invariant: Option<bool>,

@@ -116,7 +116,7 @@ pub(crate) fn parse_json(text: &str) -> Result<Vec<Host>, HostError> {
     hosts(nodes)
 }
 
-/// Reads the same from YAML, also from several documents in one file.
+/// Reads the same from YAML, even from several documents in one file.
 ///
 /// # Errors
 /// Returns an error if the text is not YAML, or has no node.

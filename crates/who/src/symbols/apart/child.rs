@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-/// Bytes that one child may allocate, beyond this process's memory, where other users can write the file.
+/// Bytes that one child may allocate, beyond this process's memory, if other users can write the file.
 pub(super) const MEMORY: u64 = 72 << 20;
 /// The same for other files: with the memory of `who` itself, the total is below 150 MB.
 const OWN_MEMORY: u64 = 96 << 20;

@@ -90,7 +90,7 @@ fn expression_that_branches_is_not_evaluated() {
 
 #[test]
 fn expression_of_linkage_table_is_used() {
-    // The stack pointer + 8, + 8 where the instruction is in the second half of an entry.
+    // The stack pointer + 8, + 8 if the instruction is in the second half of an entry.
     let linkage: &[u8] =
         &[0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22, 0, 0];
     for sections in [indexed(linkage), without_index(linkage), debugging(linkage)] {

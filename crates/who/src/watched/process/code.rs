@@ -9,7 +9,7 @@ use super::{MAPS, Process};
 use std::ops::Range;
 
 impl Process {
-    /// Whether it has mapped code that is in no file, except the kernel's and this project's
+    /// Whether it has mapped code that is not in a file, except the kernel's and this project's
     /// clocks: code that it makes.
     #[must_use]
     pub fn has_code_without_file(&self) -> bool {

@@ -12,7 +12,8 @@ const PLACES: u64 = 16;
 const BYTES: usize = 64;
 
 impl Process {
-    /// Gives code in no file the file of the mapping beside it, if that file has the same bytes for these addresses.
+    /// Gives code that is not in a file the file of the mapping next to it, if that file has the same bytes for these
+    /// addresses.
     pub(super) fn find_copied(&mut self, files: &mut Files) {
         let beside = |one: &Mapping, other: &Mapping| {
             one.range.end == other.range.start && one.name.is_empty() && one.executable
@@ -46,7 +47,7 @@ impl Process {
         }
     }
 
-    /// The offset in the file of the mapping beside it at which the code begins, if the file has this code.
+    /// The offset in the file of the mapping next to it at which the code begins, if the file has this code.
     fn same_code(&self, copy: &Mapping, beside: &Mapping, files: &mut Files) -> Option<u64> {
         if self.mounts.is_served(beside.device) {
             return None;
@@ -114,7 +115,7 @@ mod tests {
         let process = Process::new(std::process::id(), &mut Files::default()).unwrap();
         let (mapping, _, offset) = process.file(begin + end + 16).unwrap();
         assert_eq!((mapping.name.as_str(), offset), (path.to_str().unwrap(), end + 16));
-        // Memory of other content beside the same file.
+        // Memory of other content next to the same file.
         // SAFETY: as above.
         unsafe {
             let place = (begin + end) as *mut std::ffi::c_void;

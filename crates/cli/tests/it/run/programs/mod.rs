@@ -27,7 +27,7 @@ fn directory() -> &'static Path {
     })
 }
 
-/// Builds it; `None`, with a message, where the tool is missing.
+/// Builds a program; `None`, with a message, if the tool is missing.
 pub(crate) fn build(program: Program) -> Option<PathBuf> {
     let _one = ONE.lock().unwrap();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/run/programs");
