@@ -1,12 +1,13 @@
 //! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
-//! lxc/incus and terraform-lxd/lxd.
+//! vmware/vsphere, lxc/incus and terraform-lxd/lxd.
 //!
-//! They are translated to a libvirt domain, or to a Proxmox VE or Incus machine, which is checked. Source: the
+//! They are translated to a libvirt domain, or to a Proxmox VE, VMware or Incus machine, which is checked. Source: the
 //! providers' pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and
 //! `incus_instance`.
 
 #[cfg(test)]
 mod tests;
+mod vsphere;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -24,11 +25,12 @@ use crate::xml::Tree;
 use crate::yaml::{Key, Node};
 use crate::{hcl, json};
 use std::ops::Range;
+use vsphere::VSPHERE;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "terraform",
-    files: "Terraform with libvirt or Proxmox VE",
+    files: "Terraform with libvirt, Proxmox VE or vSphere",
     sample: ("main.tf", "resource \"libvirt_domain\" \"a\" {\n  name = \"a\"\n}\n"),
     rules: rules!("terraform"),
     detect,
@@ -49,7 +51,7 @@ const OPENSTACK: [(&str, &str); 2] =
     [("openstack_images_image_v2", "properties"), ("openstack_compute_flavor_v2", "extra_specs")];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let mut kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
+    let mut kinds = [LIBVIRT, BPG, TELMATE, VSPHERE].into_iter().chain(INCUS).collect::<Vec<_>>();
     // Most of them set nothing of a clock.
     if super::nova::mentions(clues.text) {
         kinds.extend(OPENSTACK.map(|(kind, _)| kind));
@@ -70,7 +72,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         hcl::parse(document.text.as_str())?
     };
     let mut reports = Vec::new();
-    let machines = [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)];
+    let machines =
+        [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate), (VSPHERE, vsphere::judge)];
     let others = INCUS.map(|kind| (kind, incus as Judge));
     let images = OPENSTACK.map(|(kind, _)| (kind, openstack as Judge));
     for (kind, judge) in machines.into_iter().chain(others).chain(images) {

@@ -150,3 +150,43 @@ fn images_of_openstack_are_judged_as_nova_s_machines() {
     let plain = "resource \"openstack_images_image_v2\" \"a\" {\n  name = \"a\"\n}\n";
     assert_eq!(Kind::detect("main.tf", plain), None);
 }
+
+#[test]
+fn machines_of_vsphere_are_judged_as_the_file_of_vmware() {
+    let with = |inside: &str| {
+        all(&format!(
+            "resource \"vsphere_virtual_machine\" \"db\" {{\n  num_cpus = 2\n{inside}}}\n"
+        ))
+    };
+    let of = |id: &str| format!("{id} vsphere_virtual_machine.db");
+    assert_eq!(with("  guest_id = \"debian12_64Guest\"\n"), [of("vmx-default-tsc-ok Info")]);
+    assert_eq!(
+        with(
+            "  guest_id = \"otherGuest64\"\n  extra_config = {\n    \"monitor_control.virtual_rdtsc\" = \"FALSE\"\n  }\n"
+        ),
+        [of("vmx-guestos-other Info"), of("vmx-rdtsc-not-virtualised Warn")]
+    );
+    assert_eq!(
+        with("  sync_time_with_host_periodically = true\n  sync_time_with_host = true\n"),
+        [of("vmx-default-tsc-ok Info"), of("vmx-sync-on Warn")]
+    );
+    // Only earlier versions of vSphere read it as every minute.
+    assert!(with("  sync_time_with_host = true\n").contains(&of("vmx-sync-on Info")));
+    assert!(with("  sync_time_with_host = false\n").contains(&of("vmx-sync-off Info")));
+    // What is not in the file is not judged.
+    for unknown in [
+        "  extra_config = var.more\n",
+        "  guest_id = data.vsphere_virtual_machine.t.guest_id\n  sync_time_with_host = var.s\n",
+        "  extra_config = {\n    (var.k) = \"FALSE\"\n  }\n",
+    ] {
+        assert_eq!(with(unknown), Vec::<String>::new(), "{unknown}");
+    }
+    let hidden = "  extra_config = {\n    \"hypervisor.cpuid.v0\" = \"FALSE\"\n    \"monitor_control.restrict_backdoor\" = \"TRUE\"\n  }\n";
+    assert!(with(hidden).contains(&of("vmx-hypervisor-hidden Warn")));
+    let windows = "  clone {\n    customize {\n      windows_options {\n        computer_name = \"a\"\n      }\n    }\n  }\n";
+    assert!(
+        with(&format!("{hidden}{windows}")).contains(&of("vmx-hypervisor-hidden Info")),
+        "{:?}",
+        with(&format!("{hidden}{windows}"))
+    );
+}
