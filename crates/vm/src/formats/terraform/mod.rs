@@ -11,7 +11,7 @@ mod vsphere;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::formats::libvirt::made::{Made, Pairs};
 use crate::formats::pve::Machine;
@@ -81,13 +81,34 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             let Node::Map { entries, .. } = resources else { continue };
             for (key, node) in entries {
                 let left = MOST_MACHINES - reports.len();
-                for node in each(node, &[]).into_iter().take(left) {
-                    reports.push(judge(document, key, node)?);
-                }
+                let all = each(node, &[]).into_iter().take(left);
+                let judged = all.map(|node| judge(document, key, node));
+                reports.extend(instances(judged.collect::<Result<_, _>>()?));
             }
         }
     }
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+}
+
+/// Joins the reports of the machines that one resource makes by `for_each`. A change in the resource is one of all.
+fn instances(reports: Vec<Report>) -> Option<Report> {
+    let number = reports.len();
+    let mut report = together(reports)?;
+    let all = std::mem::take(&mut report.findings);
+    for finding in &all {
+        let same = |it: &&Finding| it.rule.id == finding.rule.id && it.span == finding.span;
+        if report.findings.iter().any(|it| same(&it)) {
+            continue;
+        }
+        let found = all.iter().filter(same);
+        let most = found.clone().max_by_key(|it| it.severity).unwrap_or(finding);
+        let mut one = most.clone();
+        if found.filter(|it| it.edits == one.edits).count() < number {
+            one.leave_edits("another machine of the same resource does not need it");
+        }
+        report.findings.push(one);
+    }
+    Some(report)
 }
 
 type Judge = fn(&Document, &Key, &Node) -> Result<Report, LintError>;

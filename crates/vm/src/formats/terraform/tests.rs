@@ -190,3 +190,51 @@ fn machines_of_vsphere_are_judged_as_the_file_of_vmware() {
         with(&format!("{hidden}{windows}"))
     );
 }
+
+#[test]
+fn machines_of_a_map_are_judged_by_their_own_values() {
+    let text = |list: &str, each: &str| {
+        format!(
+            "locals {{\n  vms = {{\n    a = {{ cpu = \"host\", args = \"-machine hpet=on\" }}\n    b = {{ cpu = \"kvm64\" }}\n  }}\n}}\nresource \"proxmox_vm_qemu\" \"vm\" {{\n  for_each = {list}\n  name = each.key\n  qemu_os = \"l26\"\n  cpu = {each}\n  args = lookup(each.value, \"args\", \"\")\n}}\n"
+        )
+    };
+    let found = ["pve-host-no-invtsc Info proxmox_vm_qemu.vm", "q-hpet-on Warn proxmox_vm_qemu.vm"];
+    assert_eq!(all(&text("local.vms", "each.value.cpu")), found);
+    assert_eq!(all(&text("local.vms", "try(each.value.cpu, \"host\")")), found);
+    assert_eq!(all(&text("local.vms", "local.vms[each.key].cpu")), found);
+    let made = "{ for name, vm in local.vms : name => merge(vm, { n = name }) if name != \"c\" }";
+    assert_eq!(all(&text(made, "each.value.cpu")), found);
+    assert_eq!(all(&text(made, "each.value.n == \"a\" ? \"host\" : \"kvm64\"")), found);
+    // Machines that the file does not list have values that are not known.
+    assert_eq!(all(&text("var.vms", "each.value.cpu")), Vec::<String>::new());
+}
+
+#[test]
+fn finding_of_every_machine_of_a_resource_is_told_once() {
+    let text = |cpu: &str| {
+        format!(
+            "resource \"proxmox_vm_qemu\" \"vm\" {{\n  for_each = toset([\"host\", \"kvm64\"])\n  qemu_os = \"l26\"\n  cpu = {cpu}\n  args = \"-machine hpet=on\"\n}}\n"
+        )
+    };
+    let found = all(&text("\"host\""));
+    assert_eq!(found.iter().filter(|it| it.starts_with("q-hpet-on")).count(), 1, "{found:?}");
+    assert_eq!(
+        testing::mended(Kind::Terraform, "main.tf", &text("\"host\"")),
+        text("\"host\"").replace("hpet=on", "hpet=off")
+    );
+    let found = all(&text("each.key"));
+    assert_eq!(found.iter().filter(|it| it.starts_with("pve-host")).count(), 1, "{found:?}");
+}
+
+#[test]
+fn blocks_that_a_list_makes_have_its_values() {
+    let with = |timers: &str| {
+        domain(&format!(
+            "  clock {{\n    dynamic \"timer\" {{\n      for_each = {timers}\n      iterator = t\n      content {{\n        name = t.value.name\n        present = t.value.on\n      }}\n    }}\n  }}"
+        ))
+    };
+    assert_eq!(with("[{ name = \"hpet\", on = \"yes\" }]"), ["lv-hpet-on"]);
+    assert_eq!(with("[{ name = \"hpet\", on = \"no\" }]"), [""; 0]);
+    assert_eq!(with("[]"), [""; 0]);
+    assert_eq!(with("var.timers"), [""; 0]);
+}
