@@ -29,6 +29,8 @@ mod virtualbox;
 mod vmware;
 pub(crate) mod xen;
 
+pub(crate) use persist::beside;
+
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;

@@ -331,3 +331,25 @@ fn parameters_for_init_are_not_of_the_kernel() {
     assert!(of("root=/dev/vda notsc --").contains(&notsc));
     assert!(!of("root=/dev/vda -- notsc").contains(&notsc));
 }
+
+#[test]
+fn clocksource_that_no_kernel_has_is_found_in_append() {
+    let with = |words: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -cpu host -m 1G -machine hpet=off -kernel k -append \"console=ttyS0 {words}\"\n"
+        );
+        let all = ids(Kind::Qemu, &text).into_iter();
+        let bad = all.filter(|(_, severity)| *severity > Severity::Info).map(|(id, _)| id);
+        bad.collect::<Vec<_>>()
+    };
+    assert_eq!(with("clocksource=tcs"), ["cmdline-unknown-clocksource"]);
+    assert_eq!(
+        with("clocksource=kvm-clock no-kvmclock"),
+        ["cmdline-contradicted", "q-guest-no-kvmclock"]
+    );
+    for fine in
+        ["clocksource=tsc", "clocksource=kvm-clock", "clocksource=$CLOCK", "-- clocksource=tcs"]
+    {
+        assert_eq!(with(fine), [""; 0], "{fine}");
+    }
+}
