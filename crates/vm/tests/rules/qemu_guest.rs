@@ -353,3 +353,17 @@ fn clocksource_that_no_kernel_has_is_found_in_append() {
         assert_eq!(with(fine), [""; 0], "{fine}");
     }
 }
+
+#[test]
+fn bracket_at_which_a_shell_stops_is_told() {
+    let with = |smc: &str| {
+        let text = format!(
+            "#!/bin/sh\nqemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu Penryn \\\n -device isa-applesmc,osk={smc} \\\n -cpu host,-kvmclock\n"
+        );
+        ids(Kind::Qemu, &text)
+    };
+    let told = with("a(c)b");
+    assert!(told.contains(&("q-value-unknown", Severity::Info)), "{told:?}");
+    let quoted = with("\"a(c)b\"");
+    assert!(!quoted.iter().any(|(id, _)| *id == "q-value-unknown"), "{quoted:?}");
+}
