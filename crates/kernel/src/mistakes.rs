@@ -199,6 +199,13 @@ fn choice(
     }
     if names::find(name).is_none() {
         let (why, instead) = match meant_clocksource(name) {
+            // What is ignored must not become a choice that is slow.
+            Some(meant) if names::is_slow_by_nature(meant) => (
+                format!(
+                    "is silently ignored: no clocksource has this name; {meant} has, and is slow"
+                ),
+                Some(String::new()),
+            ),
             Some(meant) => (
                 format!("is silently ignored: no clocksource has this name; {meant} has"),
                 Some(format!("clocksource={meant}")),
@@ -300,17 +307,21 @@ mod tests {
     #[test]
     fn names_that_no_kernel_knows() {
         for (wrong, meant) in [
-            ("pmtmr", "acpi_pm"),
             ("kvmclock", "kvm-clock"),
             ("kvm_clock", "kvm-clock"),
             ("TSC", "tsc"),
-            ("acpi-pm", "acpi_pm"),
             ("hyperv_clocksource_tsc_pag", "hyperv_clocksource_tsc_page"),
             ("arch_sys_countr", "arch_sys_counter"),
         ] {
             let (kind, instead) = one(&format!("quiet clocksource={wrong}"));
             assert_eq!(kind, MistakeKind::UnknownClocksource, "{wrong}");
             assert_eq!(instead.as_deref(), Some(format!("clocksource={meant}").as_str()));
+        }
+        // A slow one is not proposed.
+        for wrong in ["pmtmr", "acpi-pm", "hpett", "jifies"] {
+            let (kind, instead) = one(&format!("quiet clocksource={wrong}"));
+            assert_eq!(kind, MistakeKind::UnknownClocksource, "{wrong}");
+            assert_eq!(instead.as_deref(), Some(""), "{wrong}");
         }
         assert_eq!(one("clocksource=sundial"), (MistakeKind::UnknownClocksource, None));
         assert_eq!(one("clocksource=tst"), (MistakeKind::UnknownClocksource, None));

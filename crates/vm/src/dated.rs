@@ -105,9 +105,18 @@ fn qemu_of(document: &Document) -> Option<(u32, String, bool)> {
         for (place, _) in line.match_indices("qemu") {
             let behind = line.get(place + "qemu".len()..).unwrap_or_default();
             let Some((version, shown)) = version_near(behind) else { continue };
-            // `/opt/qemu-6.2/bin/qemu-system-x86_64`.
-            let directory = line.get(..place).is_some_and(|it| it.ends_with('/'))
-                && behind.split_once(shown.as_str()).is_some_and(|(_, rest)| rest.starts_with('/'));
+            let before = line.get(..place).unwrap_or_default();
+            // The name of libvirt's namespace for QEMU: `http://libvirt.org/schemas/domain/qemu/1.0`.
+            if before.ends_with("schemas/domain/") {
+                continue;
+            }
+            // `/opt/qemu-6.2/bin/qemu-system-x86_64`, but not the directory of a disk.
+            let path = behind.split_once(shown.as_str()).map_or("", |(_, rest)| rest);
+            let path = path.split(|c: char| c.is_whitespace() || "\"',;".contains(c)).next();
+            let path = path.unwrap_or_default();
+            let directory = before.ends_with('/')
+                && path.starts_with('/')
+                && (path.contains("qemu-") || path.contains("bin"));
             if chooses || directory {
                 named.push((version, shown));
             }
@@ -252,6 +261,15 @@ mod tests {
             let text = format!("#!/bin/bash\n{before}{RUN}");
             assert_eq!(severity("run.sh", &text), Some(Severity::Error), "{text}");
         }
+    }
+
+    #[test]
+    fn namespace_of_libvirt_and_directory_of_a_disk_name_no_version() {
+        let domain = "<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n  <name>a</name>\n  <os><type arch='x86_64' machine='q35'>hvm</type></os>\n  <qemu:commandline>\n    <qemu:arg value='-no-hpet'/>\n  </qemu:commandline>\n</domain>\n";
+        let all = ids(Kind::Libvirt, "a.xml", domain);
+        assert!(all.contains(&("q-no-hpet-removed", Severity::Error)), "{all:?}");
+        let disk = RUN.replace("linux.img", "/srv/qemu/1.0/linux.img");
+        assert_eq!(severity("run.sh", &format!("#!/bin/sh\n{disk}")), Some(Severity::Error));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::formats::Kind;
 use crate::guest::{Guest, Known};
+use crate::other;
 use crate::shell;
 use crate::text::Text;
 use std::io::Read;
@@ -61,6 +62,12 @@ pub enum DocumentError {
         /// The line of the first one that is not read.
         line: u32,
     },
+    /// The file is of a program for virtual machines, and configures no machine's clock.
+    #[error("{what}")]
+    NoMachine {
+        /// What the file is.
+        what: String,
+    },
     /// The file is text of no known kind.
     #[error(
         "no kind of configuration was recognised in it; specify it with --kind ({})",
@@ -78,7 +85,10 @@ impl Document {
         let text = read(bytes)?;
         let Some(kind) = Kind::detect(name, text.as_str()) else {
             uncrowded(&text)?;
-            return Err(DocumentError::UnknownKind);
+            let what = other::what(name, text.as_str());
+            return Err(
+                what.map_or(DocumentError::UnknownKind, |what| DocumentError::NoMachine { what })
+            );
         };
         if kind.format().limits.script {
             uncrowded(&text)?;

@@ -192,7 +192,8 @@ const WORDS: [(Guest, &str); 6] = [
     (Guest::Macos, "macos osx hackintosh bigsur opencore"),
     (
         Guest::Windows,
-        "windows win winxp winme winnt winnt3 winnt4 winvista winserver w7 w8 w10 w11 w2k microsoft",
+        "windows win winxp winme winnt winnt3 winnt4 winvista winserver windowsserver windowsxp windowsvista tiny10 \
+            tiny11 x64fre x86fre w7 w8 w10 w11 w2k microsoft",
     ),
     (Guest::Bsd, "freebsd openbsd netbsd pfsense opnsense"),
     (
@@ -218,8 +219,12 @@ impl Guest {
                 let rest = token.strip_prefix(word);
                 // `w10` is a Windows, `w1024` is a width.
                 let numbered = word.ends_with(|c: char| c.is_ascii_digit());
-                rest.is_some_and(|rest| {
-                    rest.is_empty() || !numbered && rest.starts_with(|c: char| c.is_ascii_digit())
+                rest.is_some_and(|rest| match numbered {
+                    // `w10x64kvm`.
+                    true => {
+                        rest.is_empty() || ["x64", "x86"].iter().any(|arch| rest.starts_with(arch))
+                    }
+                    false => rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()),
                 })
             };
             let found =
@@ -329,10 +334,22 @@ mod tests {
             "darwin-builder",
             "monterey-db",
             "goodwin-web",
+            "w10y.img",
         ] {
             assert_eq!(Guest::of_words(name), None, "{name}");
         }
-        for name in ["win", "Win10", "win2k22", "my-win-11", "windows_server", "w11"] {
+        for name in [
+            "win",
+            "Win10",
+            "win2k22",
+            "my-win-11",
+            "windows_server",
+            "w11",
+            "w10x64kvm.sh",
+            "WindowsServer2022.qcow2",
+            "20348.169.210806-2348.fe_release_svc_SERVER_EVAL_x64FRE_en-us.iso",
+            "tiny11.iso",
+        ] {
             assert_eq!(Guest::of_words(name), Some(Guest::Windows), "{name}");
         }
         for guest in Guest::ALL {

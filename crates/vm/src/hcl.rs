@@ -1,23 +1,21 @@
 //! Settings in HCL, read into the same tree as manifests: a block is an entry under its type, and contains an entry for
 //! each of its labels, so `resource "a" "b" {}` is the same as `{"resource": {"a": {"b": {}}}}` in JSON.
 //!
-//! Variables and locals of the file are replaced by their defaults; the values of other expressions are not known.
+//! Variables and locals of the file are replaced by their defaults, and a block with `for_each` is there once for each
+//! element; the values of other expressions are not known.
+
+mod value;
 
 use crate::lint::LintError;
 use crate::placed::UNKNOWN;
 use crate::yaml::{Key, Node};
-use hcl_edit::expr::{Expression, ObjectKey, Traversal, TraversalOperator};
+use hcl_edit::Span;
 use hcl_edit::structure::{Block, Body, Structure};
-use hcl_edit::template::{Element, Template};
-use hcl_edit::{Ident, Span};
-use std::cell::Cell;
-use std::collections::HashMap;
 use std::ops::Range;
+use value::{Reader, Scope, pairs};
 
-/// The most variables that refer to each other in sequence.
-const DEEPEST: usize = 4;
-/// The limit of nodes that replace variables: only lists that double each other reach it.
-const MOST: usize = 100_000;
+/// The limit of elements of a `for_each` whose blocks are read.
+const MOST_BLOCKS: usize = 256;
 
 /// Reads a text.
 pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
@@ -25,25 +23,23 @@ pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
         let at = error.location();
         LintError::at(at.line(), at.column(), format!("not valid HCL: {}", error.message()))
     })?;
-    let mut reader = Reader { known: HashMap::new(), made: Cell::new(0) };
+    let mut reader = Reader::default();
     for block in body.blocks() {
         match (block.ident.as_str(), block.labels.first()) {
             ("variable", Some(label)) => {
                 if let Some(default) = block.body.get_attribute("default") {
-                    reader.known.insert(("var", label.as_str().to_owned()), default.value.clone());
+                    reader.set("var", label.as_str(), default.value.clone());
                 }
             }
             ("locals", None) => {
                 for local in block.body.attributes() {
-                    reader
-                        .known
-                        .insert(("local", local.key.as_str().to_owned()), local.value.clone());
+                    reader.set("local", local.key.as_str(), local.value.clone());
                 }
             }
             _ => {}
         }
     }
-    Ok(reader.body(&body))
+    Ok(reader.body(&body, None))
 }
 
 /// Returns the first label of a block, from the text after the block's type. A label may be without
@@ -56,160 +52,72 @@ pub(crate) fn first_label(text: &str) -> Option<&str> {
     }
 }
 
-struct Reader {
-    /// The values of variables and locals.
-    known: HashMap<(&'static str, String), Expression>,
-    made: Cell<usize>,
-}
-
 fn range(node: &impl Span) -> Range<usize> {
     node.span().unwrap_or(0..0)
 }
 
-fn unknown(span: Range<usize>) -> Node {
-    Node::Scalar { value: UNKNOWN.to_string(), span }
+fn scalar(value: impl Into<String>, span: Range<usize>) -> Node {
+    Node::Scalar { value: value.into(), span }
 }
 
-/// Returns a node with the place of the name that refers to it: nothing of it can be changed there.
-fn moved(node: Node, span: &Range<usize>) -> Node {
-    match node {
-        Node::Scalar { value, .. } => Node::Scalar { value, span: span.clone() },
-        Node::List { items } => {
-            Node::List { items: items.into_iter().map(|item| moved(item, span)).collect() }
-        }
-        Node::Map { entries, .. } => Node::Map {
-            entries: entries
-                .into_iter()
-                .map(|(key, node)| (Key { name: key.name, span: span.clone() }, moved(node, span)))
-                .collect(),
-            start: span.start,
-        },
-        Node::Alias => Node::Alias,
-    }
+fn unknown(span: Range<usize>) -> Node {
+    scalar(UNKNOWN, span)
 }
 
 impl Reader {
-    fn body(&self, body: &Body) -> Node {
+    fn body(&self, body: &Body, scope: Option<&Scope<'_>>) -> Node {
         let entries = body.iter().map(|structure| match structure {
             Structure::Attribute(attribute) => {
                 let key =
                     Key { name: attribute.key.as_str().to_owned(), span: range(&attribute.key) };
-                (key, self.expression(&attribute.value, 0))
+                (key, self.expression(&attribute.value, scope))
             }
-            Structure::Block(block) => self.block(block),
+            Structure::Block(block) => self.block(block, scope),
         });
         Node::Map { entries: entries.collect(), start: range(body).start }
     }
 
-    fn block(&self, block: &Block) -> (Key, Node) {
+    fn block(&self, block: &Block, scope: Option<&Scope<'_>>) -> (Key, Node) {
         // `dynamic "cpu" { content {} }` generates blocks of its label.
         let dynamic = block.ident.as_str() == "dynamic" && block.labels.len() == 1;
         let content = block.body.get_blocks("content").next().filter(|_| dynamic);
-        let mut node = self.body(content.map_or(&block.body, |content| &content.body));
+        let body = content.map_or(&block.body, |content| &content.body);
+        let label = block.labels.first().map(|label| label.as_str()).filter(|_| dynamic);
+        let iterator = block.body.get_attribute("iterator").filter(|_| dynamic);
+        let iterator = iterator.map(|it| it.value.to_string().trim().to_owned());
+        let name = iterator.as_deref().or(label).unwrap_or("each");
+        let mut node = match self.elements(block, scope) {
+            // A resource that a default switches off is judged nevertheless.
+            Some(elements) if dynamic || !elements.is_empty() => {
+                let bodies = elements.iter().map(|element| {
+                    let scope = Scope { name, node: element, outer: scope };
+                    self.body(body, Some(&scope))
+                });
+                Node::List { items: bodies.collect() }
+            }
+            _ => self.body(body, scope),
+        };
         let span = range(&block.ident);
         let named = block.labels.iter().skip(usize::from(dynamic)).rev();
         for label in named {
             let key = Key { name: label.as_str().to_owned(), span: span.clone() };
             node = Node::Map { entries: vec![(key, node)], start: span.start };
         }
-        let name =
-            block.labels.first().filter(|_| dynamic).map_or(block.ident.as_str(), |it| it.as_str());
-        (Key { name: name.to_owned(), span }, node)
+        (Key { name: label.unwrap_or(block.ident.as_str()).to_owned(), span }, node)
     }
 
-    fn expression(&self, expression: &Expression, depth: usize) -> Node {
-        let span = range(expression);
-        self.made.set(self.made.get() + 1);
-        if self.made.get() > MOST {
-            return unknown(span);
-        }
-        let scalar = |value: String| Node::Scalar { value, span: span.clone() };
-        match expression {
-            Expression::Null(_) => scalar(String::new()),
-            Expression::Bool(value) => scalar(value.value().to_string()),
-            Expression::Number(value) => scalar(value.value().to_string()),
-            Expression::String(value) => {
-                // A long text may be inserted in many places.
-                let cost = if depth > 0 { value.value().len() / 64 } else { 0 };
-                self.made.set(self.made.get() + cost);
-                scalar(value.value().clone())
-            }
-            Expression::Array(array) => Node::List {
-                items: array.iter().map(|item| self.expression(item, depth)).collect(),
-            },
-            Expression::Object(object) => {
-                let entries = object.iter().map(|(key, value)| {
-                    let name = match key {
-                        ObjectKey::Ident(name) => name.as_str().to_owned(),
-                        ObjectKey::Expression(name) => match self.expression(name, depth) {
-                            Node::Scalar { value, .. } => value,
-                            _ => UNKNOWN.to_string(),
-                        },
-                    };
-                    (Key { name, span: range(key) }, self.expression(value.expr(), depth))
-                });
-                Node::Map { entries: entries.collect(), start: span.start }
-            }
-            Expression::StringTemplate(template) => self
-                .template(template.iter(), depth)
-                .map_or_else(|| unknown(span.clone()), |node| moved(node, &span)),
-            Expression::HeredocTemplate(heredoc) => {
-                let template: &Template = &heredoc.template;
-                self.template(template.iter(), depth)
-                    .map_or_else(|| unknown(span.clone()), |node| moved(node, &span))
-            }
-            Expression::Parenthesis(inner) => self.expression(inner.inner(), depth),
-            Expression::Traversal(traversal) => self
-                .variable(traversal, depth)
-                .map_or_else(|| unknown(span.clone()), |node| moved(node, &span)),
-            Expression::FuncCall(call) if call.name.name.as_str() == "concat" => {
-                let parts = call.args.iter().flat_map(|part| match self.expression(part, depth) {
-                    Node::List { items } => items,
-                    other => vec![other],
-                });
-                Node::List { items: parts.collect() }
-            }
-            _ => unknown(span),
-        }
-    }
-
-    fn template<'a>(
-        &self,
-        elements: impl Iterator<Item = &'a Element>,
-        depth: usize,
-    ) -> Option<Node> {
-        let mut text = String::new();
-        let elements: Vec<&Element> = elements.collect();
-        for element in &elements {
-            match element {
-                Element::Literal(literal) => text.push_str(literal),
-                Element::Interpolation(inside) => match self.expression(&inside.expr, depth) {
-                    Node::Scalar { value, .. } => text.push_str(&value),
-                    whole if elements.len() == 1 => return Some(whole),
-                    _ => text.push(UNKNOWN),
-                },
-                Element::Directive(_) => text.push(UNKNOWN),
-            }
-            if text.len() > MOST {
-                return None;
-            }
-        }
-        Some(Node::Scalar { value: text, span: 0..0 })
-    }
-
-    /// Returns the value of `var.NAME` or `local.NAME`, as the file sets it.
-    fn variable(&self, traversal: &Traversal, depth: usize) -> Option<Node> {
-        let Expression::Variable(of) = &traversal.expr else { return None };
-        let of = match of.as_str() {
-            "var" => "var",
-            "local" => "local",
-            _ => return None,
+    /// Returns what `each`, or the name of a dynamic block, is for the elements of `for_each`; `None` without it, or
+    /// if the elements are not known.
+    fn elements(&self, block: &Block, scope: Option<&Scope<'_>>) -> Option<Vec<Node>> {
+        let attribute = block.body.get_attribute("for_each")?;
+        let span = range(attribute);
+        let all = pairs(&self.expression(&attribute.value, scope))?;
+        let element = |(key, value): (Node, Node)| {
+            let entry =
+                |name: &str, node: Node| (Key { name: name.to_owned(), span: span.clone() }, node);
+            Node::Map { entries: vec![entry("key", key), entry("value", value)], start: span.start }
         };
-        let [operator] = traversal.operators.as_slice() else { return None };
-        let TraversalOperator::GetAttr(name) = operator.value() else { return None };
-        let name: &Ident = name;
-        let value = self.known.get(&(of, name.as_str().to_owned())).filter(|_| depth < DEEPEST)?;
-        Some(self.expression(value, depth + 1))
+        Some(all.into_iter().take(MOST_BLOCKS).map(element).collect())
     }
 }
 

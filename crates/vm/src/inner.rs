@@ -263,14 +263,22 @@ pub(crate) fn written(
 ) -> Option<Report> {
     let text = document.text.as_str();
     let wanted = |span: &Range<usize>| text.get(span.clone()).is_some_and(&is);
-    let documents = here_documents(text).into_iter().filter(wanted).take(MOST_WRITTEN);
+    given(document, kind, here_documents(text).into_iter().filter(wanted))
+}
+
+/// Judges the files of a kind that parts of a script are, each separately. Nothing is changed in them.
+pub(crate) fn given(
+    document: &Document,
+    kind: Kind,
+    spans: impl Iterator<Item = Range<usize>>,
+) -> Option<Report> {
     let judge = |span: Range<usize>| {
         let mut inner = Inner::new(kind, document, span.clone());
         inner.same(document, span);
         inner.partial = true;
         inner.judge(document, |_| None).ok()
     };
-    let report = together(documents.filter_map(judge));
+    let report = together(spans.take(MOST_WRITTEN).filter_map(judge));
     report.map(|mut report| {
         for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
             finding.edits.clear();

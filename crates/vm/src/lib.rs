@@ -34,6 +34,7 @@ mod json;
 mod limits;
 mod meant;
 mod named;
+mod other;
 mod parameters;
 mod placed;
 mod saved;

@@ -5,7 +5,8 @@ use crate::comments;
 use crate::dated;
 use crate::document::Document;
 use crate::edit::Edit;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
+use crate::formats;
 use crate::guest::{Guest, Known};
 use crate::inner::nothing;
 use crate::meant;
@@ -98,6 +99,7 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
         Err(_) if started.is_some() => nothing(Guest::Unknown),
         report => report?,
     };
+    add_beside(read, &mut report.findings);
     let ignored = ignored(document);
     report.ignored =
         report.findings.extract_if(.., |finding| ignored.contains(finding.rule.id)).collect();
@@ -112,6 +114,19 @@ pub(crate) fn part(document: &Document) -> Result<Report, LintError> {
     certain::keep_certain(document, &mut report.findings);
     report.findings.sort_by_key(|finding| (finding.span.start, finding.span.end));
     Ok(report)
+}
+
+/// Adds what a file of another kind sets for a clocksource. What its own kind found there is not repeated.
+fn add_beside(document: &Document, findings: &mut Vec<Finding>) {
+    for finding in formats::beside(document) {
+        let overlaps = |it: &Finding| {
+            let one = it.span.start < finding.span.end && finding.span.start < it.span.end;
+            one && it.severity > Severity::Info
+        };
+        if !findings.iter().any(overlaps) {
+            findings.push(finding);
+        }
+    }
 }
 
 /// Rules about settings that an administrator may have chosen because of a fault, or for the purpose that the rule's

@@ -81,7 +81,7 @@ mod tests {
             ("a.sh", "#!/bin/sh\nwhich virsh\n"),
             ("a.md", "virsh start vm\n"),
             ("a.sh", "#!/bin/sh\nlxc launch ubuntu:24.04 container\n"),
-            ("a.sh", "#!/bin/sh\nxe vm-param-set uuid=$U platform:tsc_mode=2\n"),
+            ("a.sh", "#!/bin/sh\necho xe vm-param-set uuid=$U platform:tsc_mode=2\n"),
             ("a.json", "{\"builders\": [\"bob\"]}"),
         ] {
             assert!(Document::new(name, text.as_bytes()).is_err(), "{text}");

@@ -1,7 +1,9 @@
 //! The parts of a script or a unit that start no machine, although they look like a command that does: text that is
 //! printed or written for readers, blocks that never run, commands that stop a machine, documentation of a program
-//! inside it. They are blanked out before the file is read for findings. The parts that may be edited are determined in
+//! inside it, names and descriptions. They are blanked out before the file is read for findings. The parts that may be edited are determined in
 //! `certain`.
+
+mod described;
 
 use crate::certain::{is_python, is_shell};
 use crate::document::Document;
@@ -9,6 +11,7 @@ use crate::formats::Kind;
 use crate::sh;
 use crate::shell::is_unit;
 use crate::words::{base, here_document, listed};
+use described::described;
 use std::ops::Range;
 
 /// Commands that print their input. `:` and `true` ignore it.
@@ -26,7 +29,9 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
     }
     let text = document.text.as_str();
     let spans = if is_python(document) {
-        docstrings(text)
+        let mut spans = docstrings(text);
+        spans.extend(described(text));
+        spans
     } else if is_unit(text) {
         stops(text)
     } else if is_shell(document) {
@@ -35,7 +40,7 @@ pub(crate) fn without(document: &Document) -> Option<Document> {
         spans.extend(remarks(text));
         spans
     } else {
-        Vec::new()
+        described(text)
     };
     if spans.is_empty() {
         return None;

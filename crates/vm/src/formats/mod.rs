@@ -29,6 +29,8 @@ mod virtualbox;
 mod vmware;
 pub(crate) mod xen;
 
+pub(crate) use persist::beside;
+
 use crate::choice::Choices;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -112,7 +114,7 @@ formats! {
     VirtInstall = virt_install::FORMAT,
     /// A Vagrantfile with the provider libvirt.
     VagrantLibvirt = vagrant_libvirt::FORMAT,
-    /// Terraform or OpenTofu, with libvirt or Proxmox VE machines.
+    /// Terraform or OpenTofu, with libvirt, Proxmox VE or vSphere machines.
     Terraform = terraform::FORMAT,
     /// A Packer template.
     Packer = packer::FORMAT,

@@ -131,3 +131,30 @@ fn cpu_that_a_confidential_guest_has_too_is_left_for_the_other_one() {
     let why = undecided(Kind::Qemu, "a.sh", text, true);
     assert!(why.iter().any(|it| it.contains("confidential")), "{why:?}");
 }
+
+#[test]
+fn feature_that_the_host_decides_is_replaced_and_not_repeated() {
+    let domain = |features: &str, arch: &str| {
+        format!(
+            "<domain type='kvm'><name>a</name><os><type arch='{arch}' machine='q35'>hvm</type></os>\n<cpu mode='host-model'>{features}</cpu>\n<clock offset='utc'/></domain>\n"
+        )
+    };
+    let feature = |policy: &str| format!("<feature policy='{policy}' name='invtsc'/>");
+    let choices = Choices { invtsc: true, tsc_frequency: None };
+    let of = |text: &str| {
+        let document = Document::of_kind("a.xml", text.as_bytes(), Kind::Libvirt).unwrap();
+        let lacks = lint(&document).unwrap().findings.iter().any(|it| it.rule.id == "lv-no-invtsc");
+        let fixed = fix(&document, &choices).unwrap();
+        (fixed.document.text.as_str().to_owned(), lacks)
+    };
+    let (optional, required) =
+        (domain(&feature("optional"), "x86_64"), domain(&feature("require"), "x86_64"));
+    assert_eq!(of(&optional), (required, false));
+    let twice = domain(&feature("require").repeat(2), "x86_64");
+    assert_eq!(of(&twice), (twice.clone(), false));
+    // Of a template, only a run shows the architecture.
+    for arch in ["@ARCH@", "{{ arch }}", "${ARCH}"] {
+        let open = domain("", arch);
+        assert_eq!(of(&open), (open.clone(), false), "{arch}");
+    }
+}

@@ -120,6 +120,12 @@ fn proxmox_lines_that_a_script_writes_to_the_file_of_a_machine() {
         "#!/bin/sh\nprintf 'args: -cpu host,-kvm\\n' >> /etc/pve/nodes/n/qemu-server/101.conf\n",
         "#!/bin/sh\ncat >> /etc/pve/qemu-server/101.conf <<E\nargs: -cpu host,+invtsc $MORE\ncores: 4\nE\n",
         "cat <<E | tee -a /etc/pve/qemu-server/$ID.conf\nargs: -cpu host\nE\n",
+        "#!/bin/sh\nqm create 7 --cpu host\nF=/etc/pve/qemu-server/7.conf\necho \"args: -cpu host,-kvm\" >> \"$F\"\n",
+        "#!/bin/sh\nF=\"/etc/pve/qemu-server/${ID}.conf\"\nqm create $ID --cpu host\necho 'args: -cpu host' >> ${F}\n",
+        "#!/bin/sh\nqm create 7 --cpu host\necho \"args: -cpu host\" | sudo tee -a /etc/pve/qemu-server/7.conf\n",
+        "#!/bin/sh\nA=\"-cpu host,-kvm\"\nqm create 7 --cpu host\nsed -i \"1i args: ${A}\" /etc/pve/qemu-server/7.conf\n",
+        "#!/bin/sh\nqm create 7 --cpu host\nsed -i '$ a args: -cpu host' /etc/pve/qemu-server/7.conf\n",
+        "#!/bin/sh\nqm create 7 --cpu host\n{\n  echo \"args: -cpu host\"\n  cat /etc/pve/qemu-server/7.conf\n} > /tmp/new && cp /tmp/new /etc/pve/qemu-server/7.conf\n",
     ] {
         assert!(has(text, "pve-args-cpu-override"), "{text}");
     }
@@ -133,6 +139,7 @@ fn proxmox_lines_that_a_script_writes_to_the_file_of_a_machine() {
     for text in [
         "#!/bin/sh\necho 'lxc.apparmor.profile: unconfined' >> /etc/pve/lxc/101.conf\n",
         "#!/bin/sh\necho 'see /etc/pve/qemu-server/101.conf'\n",
+        "#!/bin/sh\nF=/etc/pve/qemu-server/7.conf\necho 'args: none' >> /tmp/log\nsed -i '/^args:/d' \"$F\"\n",
     ] {
         assert!(Document::new("vm.sh", text.as_bytes()).is_err(), "{text}");
     }

@@ -331,3 +331,100 @@ fn parameters_for_init_are_not_of_the_kernel() {
     assert!(of("root=/dev/vda notsc --").contains(&notsc));
     assert!(!of("root=/dev/vda -- notsc").contains(&notsc));
 }
+
+#[test]
+fn clocksource_that_no_kernel_has_is_found_in_append() {
+    let with = |words: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -cpu host -m 1G -machine hpet=off -kernel k -append \"console=ttyS0 {words}\"\n"
+        );
+        let all = ids(Kind::Qemu, &text).into_iter();
+        let bad = all.filter(|(_, severity)| *severity > Severity::Info).map(|(id, _)| id);
+        bad.collect::<Vec<_>>()
+    };
+    assert_eq!(with("clocksource=tcs"), ["cmdline-unknown-clocksource"]);
+    assert_eq!(
+        with("clocksource=kvm-clock no-kvmclock"),
+        ["cmdline-contradicted", "q-guest-no-kvmclock"]
+    );
+    for fine in
+        ["clocksource=tsc", "clocksource=kvm-clock", "clocksource=$CLOCK", "-- clocksource=tcs"]
+    {
+        assert_eq!(with(fine), [""; 0], "{fine}");
+    }
+}
+
+#[test]
+fn bracket_at_which_a_shell_stops_is_told() {
+    let with = |smc: &str| {
+        let text = format!(
+            "#!/bin/sh\nqemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu Penryn \\\n -device isa-applesmc,osk={smc} \\\n -cpu host,-kvmclock\n"
+        );
+        ids(Kind::Qemu, &text)
+    };
+    let told = with("a(c)b");
+    assert!(told.contains(&("q-value-unknown", Severity::Info)), "{told:?}");
+    let quoted = with("\"a(c)b\"");
+    assert!(!quoted.iter().any(|(id, _)| *id == "q-value-unknown"), "{quoted:?}");
+}
+
+#[test]
+fn another_accelerator_in_the_variable_is_a_condition() {
+    let told = |set: &str, option: &str| {
+        let text =
+            format!("#!/bin/bash\n{set}\nqemu-system-x86_64 {option} -cpu host -m 1G d.qcow2\n");
+        let report = lint(&document(Kind::Qemu, &text)).unwrap();
+        let found = report.findings.into_iter().find(|it| it.rule.id == "q-no-invtsc");
+        found.and_then(|it| it.summary).is_some_and(|it| it.contains("where KVM runs the guest"))
+    };
+    for set in [
+        "case $(uname -s) in Darwin) A=hvf;; Linux) A=kvm;; esac",
+        "A=kvm\n[ \"$(uname)\" = Darwin ] && A=hvf",
+        "A=kvm\nif [ ! -w /dev/kvm ]; then A=tcg; fi",
+        "if [ -w /dev/kvm ]; then A=kvm; else A=\"tcg\"; fi",
+    ] {
+        for option in ["-machine q35,accel=$A", "-accel $A", "-accel \"${A}\""] {
+            assert!(told(set, option), "{set} {option}");
+        }
+    }
+    assert!(!told("A=kvm", "-accel $A"));
+    assert!(!told("B=hvf", "-accel kvm"));
+}
+
+#[test]
+fn variables_of_a_batch_file_have_their_values() {
+    let bad = |text: &str| {
+        let document = Document::new("run.bat", text.as_bytes()).unwrap();
+        let report = lint(&document).unwrap();
+        let all = report.findings.iter().filter(|it| it.severity > Severity::Info);
+        all.map(|it| it.rule.id).collect::<Vec<_>>()
+    };
+    for set in ["set A=-no-hpet", "set \"A=-no-hpet\"", "set A=-smp 2\nset A=%A% -no-hpet"] {
+        let text = format!("@echo off\n{set}\nqemu-system-x86_64.exe -m 1G %A% -hda d.qcow2\n");
+        assert_eq!(bad(&text), ["q-no-hpet-removed"], "{text}");
+    }
+    let text =
+        "@echo off\nif exist x set A=-no-hpet\nqemu-system-x86_64.exe -m 1G %A% -hda d.qcow2\n";
+    assert_eq!(bad(text), [""; 0]);
+}
+
+#[test]
+fn slow_clocksource_is_not_written_in_place_of_one_that_is_ignored() {
+    let text = "{\"boot-source\": {\"kernel_image_path\": \"k\", \"boot_args\": \"console=ttyS0 clocksource=hpett\"}}";
+    let found = ids(Kind::Firecracker, text);
+    assert!(found.iter().any(|(id, _)| *id == "cmdline-unknown-clocksource"), "{found:?}");
+    mended(Kind::Firecracker, text, text);
+    let meant = text.replace("hpett", "kvmclock");
+    mended(Kind::Firecracker, &meant, &text.replace("hpett", "kvm-clock"));
+    let write = "#!/bin/sh\necho hpett > /sys/devices/system/clocksource/clocksource0/current_clocksource\n";
+    mended(Kind::Persistence, write, write);
+}
+
+#[test]
+fn description_is_no_command() {
+    let text = "name: Boot with qemu-system-x86_64 -nographic\nsteps:\n  - run: qemu-system-x86_64 -enable-kvm -cpu host -machine hpet=off d.qcow2\n";
+    let document = Document::new("a.yml", text.as_bytes()).unwrap();
+    let report = lint(&document).unwrap();
+    let all: Vec<_> = report.findings.iter().map(|it| it.rule.id).collect();
+    assert_eq!(all, ["q-no-invtsc"]);
+}

@@ -95,8 +95,17 @@ fn document(name: &str, bytes: &[u8], kind: Option<&str>, guest: Option<&str>) -
     Ok(document.with_guest(guest.and_then(Guest::of_name)))
 }
 
+/// Whether a text is a kernel log. A line that begins with `kernel:` and has no time stamp is a target of a Makefile or
+/// a key of a manifest.
 fn is_log(bytes: &[u8]) -> bool {
-    KernelLog::scan(bytes, "").is_ok_and(|log| log.looks_like_kernel)
+    let is_key = |line: &[u8]| {
+        line.trim_ascii_start()
+            .strip_prefix(b"kernel:")
+            .is_some_and(|rest| !rest.trim_ascii_start().starts_with(b"["))
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_key(line));
+    let rest = lines.collect::<Vec<_>>().concat();
+    KernelLog::scan(rest.as_slice(), "").is_ok_and(|log| log.looks_like_kernel)
 }
 
 /// The beginning of an OVA, whose first member is the OVF; the disks after it may be of any size.
@@ -162,6 +171,23 @@ fn begin(path: &Path) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn log_is_told_from_a_target_or_a_key_of_its_name() {
+        for text in [
+            "IMAGE ?= out/vmlinuz\nall: kernel\n\nkernel: ${IMAGE}\n\t@ls -l ${IMAGE}\n",
+            "boot:\n  kernel: /srv/tftp/vmlinuz\n  initrd: /srv/tftp/initrd\n",
+        ] {
+            assert!(!is_log(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "Nov  1 10:00:00 db1 kernel: eth0: link up\n",
+            "[    1.500000] clocksource: Switched to clocksource hpet\n",
+            "kernel:[    1.500000] eth0: link up\n",
+        ] {
+            assert!(is_log(text.as_bytes()), "{text}");
+        }
+    }
 
     #[test]
     fn file_that_cannot_be_looked_at_is_not_one_of_another_kind() {

@@ -12,12 +12,13 @@ use crate::formats::firecracker::{boot_args, script};
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::guest::Known;
-use crate::inner::written;
+use crate::inner::{given, together, written};
 use crate::json;
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::shell::{self, Programs, Statement, Word, statements};
 use crate::words::{base, here_documents, listed, only_named};
+use std::ops::Range;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -39,7 +40,25 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let text = clues.text;
     let starts = text.contains(PROGRAM) && !commands(text).is_empty();
     let written = || here_documents(text).into_iter().any(|it| text.get(it).is_some_and(is_json));
-    (starts || text.contains("boot_vcpus") && written()).then_some(Sign::Words)
+    if starts || text.contains("boot_vcpus") && written() {
+        return Some(Sign::Words);
+    }
+    (!requests(text).is_empty()).then_some(Sign::Part)
+}
+
+/// The path of the request that creates a machine.
+const CREATE: &str = "/api/v1/vm.create";
+
+/// The configurations in single quotes that a script sends by `curl`.
+fn requests(text: &str) -> Vec<Range<usize>> {
+    if !text.contains(CREATE) {
+        return Vec::new();
+    }
+    let body = |word: &Word| {
+        let inside = text.get(word.span.clone())?.strip_prefix('\'')?.strip_suffix('\'')?;
+        is_json(inside).then(|| word.span.start + 1..word.span.end - 1)
+    };
+    statements(text).iter().flat_map(|it| &it.words).filter_map(body).collect()
 }
 
 /// Whether a text is the configuration of a machine.
@@ -126,6 +145,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         findings.extend(restore(document));
         findings.extend(hyperv(text));
         let made = written(document, Kind::CloudHypervisor, is_json);
+        let sent = given(document, Kind::CloudHypervisor, requests(text).into_iter());
+        let made = together(made.into_iter().chain(sent));
         let guest = made.as_ref().map_or(Guest::Unknown, |made| made.guest);
         let known = |it: &Finding| {
             findings.iter().any(|one| one.rule.id == it.rule.id && one.span.start == it.span.start)

@@ -101,3 +101,18 @@ fn unit_is_no_json() {
     bad.sort_unstable();
     assert_eq!(bad, ["ch-kvm-hyperv-linux", "cmdline-notsc"]);
 }
+
+#[test]
+fn machine_that_a_request_creates_is_judged() {
+    let with = |cpus: &str| {
+        format!(
+            "#!/bin/sh\ncurl --unix-socket /run/ch.sock -X PUT http://localhost/api/v1/vm.create \\\n  -H 'Content-Type: application/json' -d '{{\"cpus\": {{\"boot_vcpus\": 2{cpus}}}, \"payload\": {{\"kernel\": \"/k\", \"cmdline\": \"console=hvc0\"}}}}'\n"
+        )
+    };
+    let plain = with("");
+    assert_eq!(Kind::detect("a.sh", &plain), Some(Kind::CloudHypervisor));
+    assert_eq!(testing::bad(Kind::CloudHypervisor, "a.sh", &plain), [""; 0]);
+    let hyperv = with(", \"kvm_hyperv\": true");
+    assert_eq!(testing::bad(Kind::CloudHypervisor, "a.sh", &hyperv), ["ch-kvm-hyperv-linux"]);
+    assert_eq!(testing::mended(Kind::CloudHypervisor, "a.sh", &hyperv), hyperv);
+}

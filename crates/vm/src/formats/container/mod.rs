@@ -182,7 +182,8 @@ type Variables = HashMap<String, (String, Range<usize>)>;
 fn variables(document: &Document, node: &Node) -> Variables {
     let mut found = HashMap::new();
     let mut add = |name: &str, value: &str, at: Range<usize>| {
-        // `${X}` is filled in elsewhere.
+        // `${X}` is filled in elsewhere, and `${X:-default}` may be.
+        let value = default(value).unwrap_or(value);
         let open = value.contains('$') || value.contains(FILLED);
         let value = if open { UNKNOWN.to_string() } else { value.trim().to_owned() };
         found.insert(name.trim().to_owned(), (value, at));
@@ -216,6 +217,15 @@ fn variables(document: &Document, node: &Node) -> Variables {
         }
     }
     found
+}
+
+/// The default of a value that is only a variable: `${X:-default}`, `${X-default}`.
+fn default(value: &str) -> Option<&str> {
+    let inside = value.trim().strip_prefix("${")?.strip_suffix('}')?;
+    let (name, default) = inside.split_once('-')?;
+    let name = name.strip_suffix(':').unwrap_or(name);
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (plain && !default.contains(['$', '}'])).then_some(default)
 }
 
 fn off(value: &str) -> bool {

@@ -136,3 +136,17 @@ fn images_that_are_made_from_it_are_judged_like_it() {
         assert_eq!(Kind::detect("compose.yml", &compose(image, "      A: b\n")), None);
     }
 }
+
+#[test]
+fn default_of_a_variable_is_read() {
+    let with = |value: &str| {
+        let text = format!(
+            "services:\n  a:\n    image: qemux/qemu\n    environment:\n      BOOT: \"debian\"\n      ARGUMENTS: \"{value}\"\n"
+        );
+        testing::bad(Kind::Container, "compose.yml", &text)
+    };
+    assert_eq!(with("${MORE:--no-hpet}"), ["q-no-hpet-removed"]);
+    assert_eq!(with("${MORE--no-hpet}"), ["q-no-hpet-removed"]);
+    assert_eq!(with("${MORE}"), [""; 0]);
+    assert_eq!(with("${MORE:-$OTHER}"), [""; 0]);
+}

@@ -46,7 +46,11 @@ fn options(words: &[Placed]) -> Vec<(&'static str, Placed)> {
                     let from = front + name.len() + 1;
                     out.push((name, word.slice(from..word.as_str().len())));
                 }
-                Some("") => out.extend(rest.peek().map(|value| (name, (*value).clone()))),
+                Some("") => {
+                    // `set MACHINE NAME -- VALUE`: the value begins with a dash.
+                    let _ = rest.next_if(|word| word.as_str() == "--");
+                    out.extend(rest.peek().map(|value| (name, (*value).clone())));
+                }
                 _ => {}
             }
         }

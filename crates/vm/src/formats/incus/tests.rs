@@ -95,3 +95,10 @@ fn profiles_of_a_preseed_are_judged() {
     // The profiles of an instance are only names.
     assert_eq!(bad("  raw.qemu: -cpu host\n"), [""; 0]);
 }
+
+#[test]
+fn value_after_two_dashes_is_the_value() {
+    let text = "#!/bin/sh\nincus config set web raw.qemu -- \"-cpu host,-kvmclock\"\n";
+    assert_eq!(testing::bad(Kind::Incus, "a.sh", text), ["q-kvmclock-off-no-invtsc"]);
+    assert_eq!(testing::mended(Kind::Incus, "a.sh", text), text);
+}

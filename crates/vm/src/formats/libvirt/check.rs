@@ -337,7 +337,9 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
                 out.push(finding);
             }
         }
-        Some(false) if domain.pc() && (domain.cpu.is_some() || domain.whole) => {
+        Some(false)
+            if domain.pc() && !domain.open_arch() && (domain.cpu.is_some() || domain.whole) =>
+        {
             if domain.cpu_mode() == "host-passthrough"
                 && domain.cpu.is_some_and(|c| c.attribute("migratable").is_none())
             {

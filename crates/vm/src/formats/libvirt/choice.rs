@@ -11,6 +11,11 @@ use crate::formats::qemu::confidential::WHY;
 /// The reason why a domain gets no invariant TSC, and so no frequency either.
 const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
     policy='require' name='invtsc'/></cpu>";
+/// The reason why a template for machines of any architecture is left.
+const OPEN_ARCH: &str =
+    "only what replaces its placeholder shows the architecture, and only x86 has these";
+/// The reason why a feature that is there twice is left.
+const TWICE: &str = "invtsc is there twice, which libvirt refuses";
 /// The reason why a part of a domain is left.
 const PART: &str = "the file is a part of a domain";
 /// The reason why a domain gets no frequency, and so no invariant TSC either.
@@ -54,6 +59,9 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'stat
     if domain.emulated() || !domain.x86() {
         return Ok(Vec::new());
     }
+    if domain.open_arch() {
+        return Err(OPEN_ARCH);
+    }
     if let Some(cpu) = domain.line.cpu() {
         let edits = match cpu.whole.exact() {
             Some(_) => crate::formats::qemu::choice::of_cpu(cpu, choices),
@@ -68,15 +76,20 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'stat
     let hertz = choices.tsc_frequency.map(|hertz| hertz.to_string());
     let hertz = hertz.filter(|hertz| domain.frequency() != Some(hertz.as_str()));
     // Nothing is added to a value that only a template determines.
-    let lacks = choices.invtsc && domain.invtsc() == Some(false);
+    let host_decides = domain.optional("invtsc");
+    let lacks = choices.invtsc && (domain.invtsc() == Some(false) || host_decides);
+    if choices.invtsc && domain.times("invtsc") > 1 {
+        return Err(TWICE);
+    }
     let hidden = choices.invtsc && domain.confidential().is_some() && domain.invtsc() != Some(true);
     if domain.confidential().is_some() && (lacks || hidden || hertz.is_some()) {
         return Err(WHY);
     }
     let mut out = Vec::new();
     if lacks {
-        match (domain.feature("invtsc"), domain.cpu) {
-            (Some((feature, _)), _) => out.push(place::set(domain, feature, "policy", "require")),
+        // libvirt refuses a second one of the same name.
+        match (domain.asked("invtsc"), domain.cpu) {
+            (Some(feature), _) => out.push(place::set(domain, feature, "policy", "require")),
             // Without a mode or a model, <cpu> cannot have features.
             (None, Some(cpu)) if !domain.cpu_mode().is_empty() => {
                 let xml =

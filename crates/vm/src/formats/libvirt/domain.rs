@@ -222,9 +222,17 @@ impl<'a> Domain<'a> {
         self.asked(name).is_some_and(|feature| feature.value("policy") == Some("optional"))
     }
 
-    fn asked(&self, name: &'a str) -> Option<&'a Element> {
+    /// Returns the element of a feature, whatever its policy.
+    pub(crate) fn asked(&self, name: &'a str) -> Option<&'a Element> {
         let features = self.tree.children(self.cpu?, "feature");
         features.filter(|feature| feature.value("name") == Some(name)).last()
+    }
+
+    /// Returns how often a feature is there; libvirt refuses more than one of a name (src/conf/cpu_conf.c,
+    /// virCPUDefParseXML()).
+    pub(crate) fn times(&self, name: &'a str) -> usize {
+        let features = self.cpu.map(|cpu| self.tree.children(cpu, "feature"));
+        features.into_iter().flatten().filter(|it| it.value("name") == Some(name)).count()
     }
 
     /// Returns whether `<cpu>` sets more than the topology of the vCPUs, which is not a part of `-cpu`.
@@ -255,12 +263,17 @@ impl<'a> Domain<'a> {
     }
 
     fn said_invtsc(&self) -> Option<bool> {
+        if self.times("invtsc") > 1 {
+            return None;
+        }
         if let Some((_, on)) = self.feature("invtsc") {
             return Some(on);
         }
         let passes = matches!(self.cpu_mode(), "host-passthrough" | "maximum");
         match self.cpu.and_then(|cpu| cpu.value("migratable")) {
             Some("off") if passes => Some(true),
+            // The host decides.
+            _ if self.optional("invtsc") => None,
             Some(value) if value.contains(crate::placed::UNKNOWN) => None,
             _ if self.cpu.is_none() && self.tree.template => None,
             _ => Some(false),
@@ -297,6 +310,12 @@ impl<'a> Domain<'a> {
         };
         matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
             || arch.contains(crate::placed::UNKNOWN)
+    }
+
+    /// Whether only a run shows the architecture.
+    pub(crate) fn open_arch(&self) -> bool {
+        let arch = self.machine_type().and_then(|it| it.value("arch"));
+        arch.is_some_and(|arch| arch.contains(crate::placed::UNKNOWN))
     }
 
     /// Whether the machine is a PC.

@@ -109,7 +109,7 @@ fn hpet(domain: &Domain<'_>) -> Option<Finding> {
             if timer.is_some_and(|timer| timer.attribute("present").is_some()) {
                 return None;
             }
-            if domain.clock.is_none() && !domain.whole {
+            if domain.open_arch() || domain.clock.is_none() && !domain.whole {
                 return None;
             }
             let span = timer.or(domain.clock).or(domain.element)?.open.clone();

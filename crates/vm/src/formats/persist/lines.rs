@@ -21,7 +21,8 @@ impl Line<'_> {
     }
 
     pub(super) fn is_comment(&self) -> bool {
-        let text = self.text.trim_start();
+        // An item of a list in YAML may contain only a comment.
+        let text = self.text.trim_start().trim_start_matches("- ");
         text.starts_with('#')
             || text.starts_with("//")
             || (text.starts_with(';') && !text.starts_with(";;"))

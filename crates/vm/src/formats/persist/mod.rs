@@ -6,6 +6,7 @@
 //! ([`crate::parameters`]), writes to sysfs ([`sysfs`]), changes of GRUB's defaults ([`grub`]). The effect of a
 //! parameter in the kernel is defined in `clocksmith-kernel`, not here.
 
+mod beside;
 mod grub;
 mod lines;
 mod replaced;
@@ -24,6 +25,7 @@ use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::parameters::{self, Parameter};
 use crate::words::{base, here_document, listed};
+pub(crate) use beside::beside;
 use lines::{Line, lines};
 
 /// The registry entry of this kind.

@@ -121,6 +121,9 @@ fn name(
         let mut finding = Finding::new(rule!("persist-sysfs-unknown-name"), span)
             .summary(format!("no clocksource is called {name}: the write does nothing"));
         match meant_clocksource(name) {
+            Some(meant) if names::is_slow_by_nature(meant) => {
+                finding = finding.fix(format!("leave it out: {meant}, which is meant, is slow"));
+            }
             Some(meant) => {
                 finding = finding.fix(format!("write {meant}"));
                 if let Some(value) = value {

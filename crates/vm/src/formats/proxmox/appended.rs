@@ -1,10 +1,13 @@
-//! Scripts that write lines to the file of a Proxmox VE machine: `echo "args: ..." >> /etc/pve/qemu-server/100.conf`, or a
-//! here-document.
+//! Scripts that write lines to the file of a Proxmox VE machine: `echo "args: ..." >> /etc/pve/qemu-server/100.conf`, also
+//! by `tee`, `sed` or a file that is copied there, or a here-document.
 
 use super::commands::names;
+use crate::formats::qemu::script::{begin, end};
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Statement, name_length, statements};
-use crate::words::{here_documents, listed};
+use crate::words::{base, here_documents, listed};
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// The directory of the files.
 const PLACE: &str = "qemu-server/";
@@ -18,14 +21,141 @@ fn number(path: &str) -> Option<String> {
     (!whole.is_empty() && whole.chars().all(letter)).then_some(plain)
 }
 
-/// Returns the machine to whose file `echo` or `printf` writes; the name of the file is the last word.
-pub(super) fn echo(names: &[String]) -> Option<String> {
-    let first = names.iter().position(|name| !listed(super::commands::BEFORE, name))?;
-    let at = names.len().checked_sub(1).filter(|at| *at > first + 1)?;
-    let is = |at: usize, programs: &str| names.get(at).is_some_and(|it| listed(programs, it));
-    let key = names.get(first + 1..at)?.iter().find(|name| !listed("-e -n -E", name))?;
-    (is(first, "echo printf") && key.contains(':')).then_some(())?;
-    number(names.get(at)?)
+/// Where the lines that commands write go: by the place of the command, the machine, and whether the last word of the
+/// command is the name of its file.
+#[derive(Default)]
+pub(super) struct Targets {
+    all: HashMap<usize, (String, bool)>,
+}
+
+impl Targets {
+    pub(super) fn of(text: &str) -> Self {
+        let mut targets = Self::default();
+        if !text.contains(PLACE) {
+            return targets;
+        }
+        let statements = statements(text);
+        let all: Vec<Vec<String>> = statements.iter().map(names).collect();
+        let files = Files::of(&all);
+        let groups = groups(text);
+        for (at, (statement, names)) in statements.iter().zip(&all).enumerate() {
+            if !writes(statement) {
+                continue;
+            }
+            let place = begin(statement);
+            let own = names.last().filter(|_| names.len() > 2).and_then(|name| files.machine(name));
+            if let Some(machine) = own {
+                targets.all.insert(place, (machine, true));
+                continue;
+            }
+            let next = statements.get(at + 1).zip(all.get(at + 1));
+            let piped = next.and_then(|(next, names)| {
+                let between = text.get(end(statement)..begin(next))?;
+                let tee = names.iter().position(|name| base(name) == "tee")?;
+                let file = names.iter().skip(tee + 1).find(|name| !name.starts_with('-'))?;
+                (between.trim_matches([' ', '"', '\'', '\t']) == "|")
+                    .then(|| files.machine(file))?
+            });
+            let group = || {
+                let (_, file) = groups.iter().find(|(range, _)| range.contains(&place))?;
+                files.machine(file).or_else(|| {
+                    // The file is copied there.
+                    let copied = all.iter().find(|names| {
+                        let from = names.len().checked_sub(2).and_then(|at| names.get(at));
+                        let copies = names.iter().any(|it| matches!(base(it), "cp" | "mv"));
+                        copies && from.is_some_and(|from| plain(from) == *file)
+                    })?;
+                    files.machine(copied.last()?)
+                })
+            };
+            if let Some(machine) = piped.or_else(group) {
+                targets.all.insert(place, (machine, false));
+            }
+        }
+        targets
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&(String, bool)> {
+        self.all.get(&at)
+    }
+}
+
+/// Variables with the name of the file of a machine.
+struct Files(HashMap<String, String>);
+
+impl Files {
+    fn of(all: &[Vec<String>]) -> Self {
+        let set = |names: &Vec<String>| {
+            let (name, path) = names.last()?.split_once('=')?;
+            Some((format!("${name}"), number(path)?))
+        };
+        Self(all.iter().filter_map(set).collect())
+    }
+
+    fn machine(&self, name: &str) -> Option<String> {
+        number(name).or_else(|| self.0.get(name).cloned())
+    }
+}
+
+/// A path without the brackets of its variables, and without quotes.
+fn plain(path: &str) -> String {
+    path.chars().filter(|c| !['{', '}', '"', '\''].contains(c)).collect()
+}
+
+/// The groups of commands whose output goes to a file, `{ ...; } > FILE`, each on lines of its own.
+fn groups(text: &str) -> Vec<(Range<usize>, String)> {
+    let mut open = None;
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        if bare == "{" {
+            open = Some(at);
+        } else if let Some(rest) = bare.strip_prefix('}')
+            && let Some(start) = open.take()
+        {
+            let target = rest.trim_start().strip_prefix('>').map(|it| it.trim_start_matches('>'));
+            let word = target.and_then(|it| it.split_whitespace().next());
+            found.extend(word.map(|word| (start..at, plain(word.trim_end_matches(';')))));
+        }
+        at += line.len();
+    }
+    found
+}
+
+/// Whether a command may write a line with a key: `echo "args: ..."`, `sed -i "1i args: ..." FILE`.
+pub(super) fn writes(statement: &Statement) -> bool {
+    let names = names(statement);
+    let Some(first) = names.iter().position(|name| !listed(super::commands::BEFORE, name)) else {
+        return false;
+    };
+    let is = |programs: &str| names.get(first).is_some_and(|it| listed(programs, base(it)));
+    let key = |name: &String| !listed("-e -n -E", name);
+    let echo =
+        || names.iter().skip(first + 1).find(|it| key(it)).is_some_and(|it| it.contains(':'));
+    is("echo printf") && echo() || is("sed") && names.iter().any(|name| inserted(name).is_some())
+}
+
+/// Returns where the text begins that a script of sed inserts or appends: `1i args: ...`, `$ a\\ args: ...`.
+fn inserted(script: &str) -> Option<usize> {
+    let address = script.trim_start_matches(|c: char| c.is_ascii_digit() || "$ ".contains(c));
+    let text = address.strip_prefix(['i', 'a'])?.trim_start_matches([' ', '\\']);
+    let key = text.split(':').next()?;
+    let is_key =
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    (is_key && text.contains(':')).then(|| script.len() - text.len())
+}
+
+/// Returns the words of a command with the line that it writes; `file`: whether its last word is the file's name.
+pub(super) fn text_of(words: &[Placed], file: bool) -> Vec<Placed> {
+    let sed = words.iter().any(|word| base(word.as_str()) == "sed");
+    if let Some(word) = words.iter().find(|word| sed && inserted(word.as_str()).is_some()) {
+        let from = inserted(word.as_str()).unwrap_or_default();
+        return vec![word.slice(from..word.as_str().len())];
+    }
+    let before = words.iter().position(|it| listed("echo printf", it.as_str()));
+    let last = words.len() - usize::from(file && !words.is_empty());
+    words.get(before.unwrap_or(0) + 1..last).unwrap_or_default().to_vec()
 }
 
 /// Returns the key and the value that the words between the program and the file's name write.
@@ -111,8 +241,7 @@ fn open(value: &str, start: usize) -> Placed {
 
 /// Whether a text is a script that writes such lines.
 pub(super) fn any(text: &str) -> bool {
-    let writes = |statement: &Statement| echo(&names(statement)).is_some();
     text.contains(PLACE)
-        && (statements(text).iter().any(writes)
+        && (!Targets::of(text).all.is_empty()
             || documents(text).iter().any(|it| !it.lines.is_empty()))
 }

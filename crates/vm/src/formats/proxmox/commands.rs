@@ -169,21 +169,18 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     };
     // The options of each command, where it begins, its machine, and its place.
     let mut found: Vec<(usize, String, Placed, Vec<Given>)> = Vec::new();
-    let wanted = |statement: &Statement| {
-        let names = names(statement);
-        program(&names).is_some() || appended::echo(&names).is_some()
-    };
+    let wanted =
+        |statement: &Statement| program(&names(statement)).is_some() || appended::writes(statement);
+    let targets = appended::Targets::of(text);
     for (statement, words) in &expanded(text, wanted) {
         let names = names(statement);
         let at = begin(statement);
-        if let Some(id) = appended::echo(&names) {
-            let file = words.len().saturating_sub(1);
-            let before = words.iter().position(|it| listed("echo printf", it.as_str()));
-            let text = words.get(before.unwrap_or(0) + 1..file).unwrap_or_default();
-            let given =
-                appended::line(text).map(|(name, value)| Given { name, value, always: always(at) });
-            let whole = words.get(file).cloned().unwrap_or_default();
-            found.push((at, id, whole, given.into_iter().collect()));
+        if appended::writes(statement) {
+            let Some((id, file)) = targets.get(at) else { continue };
+            let given = appended::line(&appended::text_of(words, *file))
+                .map(|(name, value)| Given { name, value, always: always(at) });
+            let whole = words.last().cloned().unwrap_or_default();
+            found.push((at, id.clone(), whole, given.into_iter().collect()));
             continue;
         }
         let id = program(&names).and_then(|place| machine(&names, place));

@@ -4,6 +4,7 @@
 use super::line::Line;
 use super::script::{Command, Script};
 use crate::document::Document;
+use crate::shell::name_length;
 
 /// The limit of lines above a word that are read.
 const MOST_LINES: usize = 2000;
@@ -32,9 +33,34 @@ pub(super) fn is_certain(
             && !place.iter().any(|at| is_conditional(text, *at, &beside))
     };
     !said.iter().any(other)
+        && !alternates(text)
         && !command.apart
         && script.certainly(command, line, &places)
         && places.iter().any(sure)
+}
+
+/// Returns whether the variable with the accelerator is also set to one other than KVM.
+fn alternates(text: &str) -> bool {
+    const USES: [&str; 6] =
+        ["accel=$", "accel=${", "accel $", "accel ${", "accel \"$", "accel \"${"];
+    const OTHERS: [&str; 6] = ["hvf", "tcg", "whpx", "nvmm", "xen", "hax"];
+    let other = |name: &str| {
+        let set = format!("{name}=");
+        text.match_indices(&set).take(MOST_PLACES).any(|(at, _)| {
+            let front = text.get(..at).and_then(|front| front.chars().next_back());
+            let begins = front.is_none_or(|c| c.is_whitespace() || ";()&|".contains(c));
+            let value = text.get(at + set.len()..).unwrap_or_default();
+            let value = value.trim_start_matches(['"', '\'']);
+            begins && OTHERS.iter().any(|accel| value.starts_with(accel))
+        })
+    };
+    USES.iter().any(|uses| {
+        text.match_indices(uses).take(MOST_PLACES).any(|(at, _)| {
+            let rest = text.get(at + uses.len()..).unwrap_or_default();
+            let name = rest.get(..name_length(rest)).unwrap_or_default();
+            !name.is_empty() && other(name)
+        })
+    })
 }
 
 /// Returns whether a place is in the block of a condition, or in a conditional expression, and none of the others is: by the

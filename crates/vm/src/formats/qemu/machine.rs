@@ -7,6 +7,7 @@ use super::script::{Command, Script, strong};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;
+use crate::parameters::{self, Parameter};
 use crate::placed::{Placed, UNKNOWN};
 use crate::words::{base, listed};
 use std::ops::Range;
@@ -421,5 +422,25 @@ pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
         let cut = word.exact().filter(|_| rule.id == rule!("q-guest-notsc").id);
         out.push(finding.edit_at(cut, ""));
     }
+    out.extend(mistakes(append, x86));
     out
+}
+
+/// Names and values that the guest's kernel does not know, and parameters that cancel each other.
+fn mistakes(append: &Placed, x86: bool) -> Vec<Finding> {
+    const RULES: [&str; 3] =
+        ["cmdline-unknown-clocksource", "cmdline-unknown-value", "cmdline-contradicted"];
+    let words = append.words().into_iter().take_while(|word| word.as_str() != "--");
+    let given = words.filter(|word| !word.unknown() && (x86 || !word.as_str().contains("tsc")));
+    let given: Vec<Parameter> = given
+        .map(|word| Parameter { text: word.as_str().to_owned(), span: word.span() })
+        .filter(|it| {
+            it.text.starts_with("clocksource=")
+                || it.text.starts_with("tsc=")
+                || it.text.contains("kvmclock")
+        })
+        .collect();
+    let mut found = parameters::judge(&given, false);
+    found.retain(|finding| RULES.contains(&finding.rule.id));
+    found
 }

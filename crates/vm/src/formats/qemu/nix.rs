@@ -1,5 +1,5 @@
 //! Options of NixOS from which it writes a command line: those of its own test machines
-//! (`virtualisation.qemu.options`), and of microvm.nix.
+//! (`virtualisation.qemu.options`), and of microvm.nix (`microvm.qemu.extraArgs`).
 //!
 //! Source: nixpkgs nixos/modules/virtualisation/qemu-vm.nix; microvm.nix nixos-modules/microvm/options.nix.
 
@@ -7,17 +7,19 @@ use crate::placed::{Placed, UNKNOWN};
 use crate::text::offset;
 use std::ops::Range;
 
-const OWN: &str = "virtualisation.qemu.options";
+/// Lists of options, and the set in which each may be written.
+const LISTS: [(&str, &str); 2] =
+    [("virtualisation.qemu.options", "virtualisation"), ("microvm.qemu.extraArgs", MICROVM)];
 const MICROVM: &str = "microvm";
 /// Options of microvm.nix that nearly each machine has.
 const KEYS: [&str; 3] = ["vcpu", "mem", "hypervisor"];
 
 /// Returns the place of the first option.
 pub(super) fn options(text: &str) -> Option<Range<usize>> {
-    if !text.contains(OWN) && !text.contains(MICROVM) {
+    if !LISTS.iter().any(|(_, set)| text.contains(set)) {
         return None;
     }
-    if let Some(at) = own(text).next() {
+    if let Some(at) = own(text).into_iter().next() {
         return Some(at);
     }
     let mut found = None;
@@ -39,15 +41,39 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
     found.filter(|_| sized)
 }
 
-/// The places where the options of a test machine are set, on a line of their own or in a set on one line.
-fn own(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices(OWN).take(MOST_LISTS).map(|(at, _)| at..at + OWN.len()).filter(|at| {
+/// The places where those lists are set, on a line of their own or in a set on one line.
+fn own(text: &str) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    for (name, set) in LISTS {
+        all.extend(places(text, name));
+        let inside = name.strip_prefix(set).and_then(|rest| rest.strip_prefix('.'));
+        // `virtualisation = { qemu.options = [ ... ]; }`.
+        let Some(inside) = inside.filter(|_| opens(text, set)) else { continue };
+        all.extend(places(text, inside).filter(|at| {
+            let front = text.get(..at.start).unwrap_or_default();
+            !front.ends_with('.')
+        }));
+    }
+    all.sort_by_key(|at| at.start);
+    all
+}
+
+/// Whether a text has a set of this name.
+fn opens(text: &str, set: &str) -> bool {
+    text.match_indices(set).take(MOST_LISTS).any(|(at, _)| {
+        let rest = text.get(at + set.len()..).unwrap_or_default().trim_start();
+        rest.strip_prefix('=').is_some_and(|rest| rest.trim_start().starts_with('{'))
+    })
+}
+
+fn places<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+    text.match_indices(name).take(MOST_LISTS).map(|(at, _)| at..at + name.len()).filter(move |at| {
         let front = text.get(..at.start).unwrap_or_default();
         let line = front.rsplit('\n').next().unwrap_or_default();
         let begins = line.trim_start().is_empty()
             || line.ends_with(['{', ';', '.'])
             || line.trim_end().ends_with(['{', ';']);
-        begins && !line.contains('#') && sets(text.get(at.start..).unwrap_or_default(), OWN)
+        begins && !line.contains('#') && sets(text.get(at.start..).unwrap_or_default(), name)
     })
 }
 
@@ -119,7 +145,7 @@ fn sets(line: &str, option: &str) -> bool {
 
 /// Whether a name is of such an option.
 pub(super) fn is_option(name: &str) -> bool {
-    matches!(name, OWN | MICROVM)
+    name == MICROVM || LISTS.iter().any(|(list, _)| list.ends_with(name))
 }
 
 #[cfg(test)]
@@ -155,6 +181,23 @@ mod tests {
         ] {
             assert_eq!(of(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn options_in_a_set_are_those_of_the_set() {
+        let own = "{ ... }: {\n  virtualisation = {\n    cores = 2;\n    qemu.options = [ \"-cpu host,-kvmclock\" ];\n  };\n}\n";
+        assert_eq!(of(own), Some("qemu.options"));
+        assert_eq!(
+            words(own).iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+            ["-cpu", "host,-kvmclock"]
+        );
+        let micro = "{\n  microvm = {\n    mem = 512;\n    qemu.extraArgs = [ \"-cpu\" \"max\" ];\n  };\n}\n";
+        assert_eq!(of(micro), Some("qemu.extraArgs"));
+        assert_eq!(words(micro).len(), 2);
+        let flat = "{\n  microvm.qemu.extraArgs = [ \"-no-hpet\" ];\n}\n";
+        assert_eq!(words(flat).len(), 1);
+        let other = "{\n  services = {\n    qemu.options = [ \"-cpu host\" ];\n  };\n}\n";
+        assert_eq!((of(other), words(other).len()), (None, 0));
     }
 
     #[test]

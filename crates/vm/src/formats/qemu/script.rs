@@ -2,6 +2,7 @@
 
 use super::appended::Helpers;
 use super::argument;
+use super::batch::Variables as Batch;
 use super::beginnings;
 use super::branches::{Branches, conditions, united};
 use super::constants::{self, unchained};
@@ -71,6 +72,8 @@ pub(crate) struct Script {
     pooled: Pooled,
     /// The numbers of command lines that only begin the value of another variable.
     begun: Vec<usize>,
+    /// The variables, if it is a batch file.
+    batch: Batch,
 }
 
 impl Script {
@@ -179,6 +182,7 @@ impl Script {
         script.reach = Reach::of(text, &statements, &conditional);
         script.conditional = conditional.into_iter().take(MOST_CONDITIONS).collect();
         let spelled = ["hpet=off", "acpi=off"].iter().flat_map(|it| text.match_indices(it));
+        script.batch = Batch::of(text);
         script.newer = spelled.map(|(at, _)| at).take(MOST_NEWER).collect();
         script.asks = text.contains("/proc/cpuinfo") || text.contains("--version");
         if script.asks || may_ask(text) {
@@ -257,17 +261,13 @@ impl Script {
         }
         if script.commands.iter().all(|command| command.program.is_none()) {
             script.helper = script.helper.or_else(|| nix::options(text));
-            let words = nix::words(text);
-            if !words.is_empty() {
-                // NixOS appends them to a command line of its own.
-                script.commands = vec![Command {
-                    program: None,
-                    words,
-                    apart: false,
-                    written: true,
-                    foreign: false,
-                }];
-            }
+        }
+        let words = nix::words(text);
+        if !words.is_empty() {
+            // NixOS appends them to a command line of its own.
+            script.commands.retain(|command| command.program.is_some());
+            let (program, apart, written, foreign) = (None, false, true, false);
+            script.commands.push(Command { program, words, apart, written, foreign });
         }
         let foreign = machine::names_only_foreign(text);
         script.commands.iter_mut().for_each(|command| command.foreign = foreign);
@@ -287,7 +287,7 @@ impl Script {
     }
 
     fn take(&mut self, words: &[Placed]) {
-        if let Some(command) = command(words)
+        if let Some(command) = command(&self.batch.words(words))
             && self.commands.len() < MOST_COMMANDS
         {
             self.commands.extend(self.branches.alternatives(command));
@@ -558,7 +558,7 @@ pub(crate) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
 
-pub(super) fn end(statement: &Statement) -> usize {
+pub(crate) fn end(statement: &Statement) -> usize {
     let last = statement.words.iter().chain(statement.array.iter().flatten()).map(|w| w.span.end);
     last.max().unwrap_or(0)
 }

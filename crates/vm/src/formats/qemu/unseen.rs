@@ -49,11 +49,32 @@ pub(super) fn check(document: &Document, script: &Script) -> Vec<Finding> {
     out.extend(match (python, unit) {
         (true, _) => strings(document, script),
         (_, true) => Vec::new(),
-        _ => marks(document, script),
+        _ => broken(document, script).into_iter().chain(marks(document, script)).collect(),
     });
     out.retain(|finding| known.insert(finding.span.start));
     out.truncate(MOST);
     out
+}
+
+/// Reports a bracket that is not quoted after a word of a command line: no shell reads it, and what follows it is not
+/// read here.
+fn broken(document: &Document, script: &Script) -> Vec<Finding> {
+    let text = document.text.as_str();
+    let started = script.commands.iter().filter(|command| command.program.is_some());
+    let bracket = |command: &Command| {
+        let end = command.words.last()?.exact()?.end;
+        let rest = text.get(end..)?;
+        let behind = rest.trim_start_matches([' ', '\t', '\\', '\n']);
+        let joined =
+            rest.len() == behind.len() || !rest.trim_start_matches([' ', '\t']).starts_with('\n');
+        let at = end + rest.len() - behind.len();
+        (joined && behind.starts_with('(')).then_some(at..at + 1)
+    };
+    let say = |at: std::ops::Range<usize>| {
+        let words = "a shell stops at this bracket, which is not quoted: the rest of the command line is not read here";
+        finding(at, words.to_owned())
+    };
+    started.filter_map(bracket).map(say).collect()
 }
 
 fn finding(at: std::ops::Range<usize>, summary: String) -> Finding {

@@ -1,16 +1,17 @@
 //! Terraform and OpenTofu, in HCL and JSON: machines of the providers dmacvicar/libvirt, bpg/proxmox, Telmate/proxmox,
-//! lxc/incus and terraform-lxd/lxd.
+//! vmware/vsphere, lxc/incus and terraform-lxd/lxd.
 //!
-//! They are translated to a libvirt domain, or to a Proxmox VE or Incus machine, which is checked. Source: the
+//! They are translated to a libvirt domain, or to a Proxmox VE, VMware or Incus machine, which is checked. Source: the
 //! providers' pages of `libvirt_domain` (0.8, 0.9), `proxmox_virtual_environment_vm`, `proxmox_vm_qemu` and
 //! `incus_instance`.
 
 #[cfg(test)]
 mod tests;
+mod vsphere;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::formats::Format;
 use crate::formats::libvirt::made::{Made, Pairs};
 use crate::formats::pve::Machine;
@@ -24,11 +25,12 @@ use crate::xml::Tree;
 use crate::yaml::{Key, Node};
 use crate::{hcl, json};
 use std::ops::Range;
+use vsphere::VSPHERE;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "terraform",
-    files: "Terraform with libvirt or Proxmox VE",
+    files: "Terraform with libvirt, Proxmox VE or vSphere",
     sample: ("main.tf", "resource \"libvirt_domain\" \"a\" {\n  name = \"a\"\n}\n"),
     rules: rules!("terraform"),
     detect,
@@ -49,7 +51,7 @@ const OPENSTACK: [(&str, &str); 2] =
     [("openstack_images_image_v2", "properties"), ("openstack_compute_flavor_v2", "extra_specs")];
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
-    let mut kinds = [LIBVIRT, BPG, TELMATE].into_iter().chain(INCUS).collect::<Vec<_>>();
+    let mut kinds = [LIBVIRT, BPG, TELMATE, VSPHERE].into_iter().chain(INCUS).collect::<Vec<_>>();
     // Most of them set nothing of a clock.
     if super::nova::mentions(clues.text) {
         kinds.extend(OPENSTACK.map(|(kind, _)| kind));
@@ -70,7 +72,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         hcl::parse(document.text.as_str())?
     };
     let mut reports = Vec::new();
-    let machines = [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate)];
+    let machines =
+        [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate), (VSPHERE, vsphere::judge)];
     let others = INCUS.map(|kind| (kind, incus as Judge));
     let images = OPENSTACK.map(|(kind, _)| (kind, openstack as Judge));
     for (kind, judge) in machines.into_iter().chain(others).chain(images) {
@@ -78,13 +81,34 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             let Node::Map { entries, .. } = resources else { continue };
             for (key, node) in entries {
                 let left = MOST_MACHINES - reports.len();
-                for node in each(node, &[]).into_iter().take(left) {
-                    reports.push(judge(document, key, node)?);
-                }
+                let all = each(node, &[]).into_iter().take(left);
+                let judged = all.map(|node| judge(document, key, node));
+                reports.extend(instances(judged.collect::<Result<_, _>>()?));
             }
         }
     }
     Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+}
+
+/// Joins the reports of the machines that one resource makes by `for_each`. A change in the resource is one of all.
+fn instances(reports: Vec<Report>) -> Option<Report> {
+    let number = reports.len();
+    let mut report = together(reports)?;
+    let all = std::mem::take(&mut report.findings);
+    for finding in &all {
+        let same = |it: &&Finding| it.rule.id == finding.rule.id && it.span == finding.span;
+        if report.findings.iter().any(|it| same(&it)) {
+            continue;
+        }
+        let found = all.iter().filter(same);
+        let most = found.clone().max_by_key(|it| it.severity).unwrap_or(finding);
+        let mut one = most.clone();
+        if found.filter(|it| it.edits == one.edits).count() < number {
+            one.leave_edits("another machine of the same resource does not need it");
+        }
+        report.findings.push(one);
+    }
+    Some(report)
 }
 
 type Judge = fn(&Document, &Key, &Node) -> Result<Report, LintError>;

@@ -150,3 +150,91 @@ fn images_of_openstack_are_judged_as_nova_s_machines() {
     let plain = "resource \"openstack_images_image_v2\" \"a\" {\n  name = \"a\"\n}\n";
     assert_eq!(Kind::detect("main.tf", plain), None);
 }
+
+#[test]
+fn machines_of_vsphere_are_judged_as_the_file_of_vmware() {
+    let with = |inside: &str| {
+        all(&format!(
+            "resource \"vsphere_virtual_machine\" \"db\" {{\n  num_cpus = 2\n{inside}}}\n"
+        ))
+    };
+    let of = |id: &str| format!("{id} vsphere_virtual_machine.db");
+    assert_eq!(with("  guest_id = \"debian12_64Guest\"\n"), [of("vmx-default-tsc-ok Info")]);
+    assert_eq!(
+        with(
+            "  guest_id = \"otherGuest64\"\n  extra_config = {\n    \"monitor_control.virtual_rdtsc\" = \"FALSE\"\n  }\n"
+        ),
+        [of("vmx-guestos-other Info"), of("vmx-rdtsc-not-virtualised Warn")]
+    );
+    assert_eq!(
+        with("  sync_time_with_host_periodically = true\n  sync_time_with_host = true\n"),
+        [of("vmx-default-tsc-ok Info"), of("vmx-sync-on Warn")]
+    );
+    // Only earlier versions of vSphere read it as every minute.
+    assert!(with("  sync_time_with_host = true\n").contains(&of("vmx-sync-on Info")));
+    assert!(with("  sync_time_with_host = false\n").contains(&of("vmx-sync-off Info")));
+    // What is not in the file is not judged.
+    for unknown in [
+        "  extra_config = var.more\n",
+        "  guest_id = data.vsphere_virtual_machine.t.guest_id\n  sync_time_with_host = var.s\n",
+        "  extra_config = {\n    (var.k) = \"FALSE\"\n  }\n",
+    ] {
+        assert_eq!(with(unknown), Vec::<String>::new(), "{unknown}");
+    }
+    let hidden = "  extra_config = {\n    \"hypervisor.cpuid.v0\" = \"FALSE\"\n    \"monitor_control.restrict_backdoor\" = \"TRUE\"\n  }\n";
+    assert!(with(hidden).contains(&of("vmx-hypervisor-hidden Warn")));
+    let windows = "  clone {\n    customize {\n      windows_options {\n        computer_name = \"a\"\n      }\n    }\n  }\n";
+    assert!(
+        with(&format!("{hidden}{windows}")).contains(&of("vmx-hypervisor-hidden Info")),
+        "{:?}",
+        with(&format!("{hidden}{windows}"))
+    );
+}
+
+#[test]
+fn machines_of_a_map_are_judged_by_their_own_values() {
+    let text = |list: &str, each: &str| {
+        format!(
+            "locals {{\n  vms = {{\n    a = {{ cpu = \"host\", args = \"-machine hpet=on\" }}\n    b = {{ cpu = \"kvm64\" }}\n  }}\n}}\nresource \"proxmox_vm_qemu\" \"vm\" {{\n  for_each = {list}\n  name = each.key\n  qemu_os = \"l26\"\n  cpu = {each}\n  args = lookup(each.value, \"args\", \"\")\n}}\n"
+        )
+    };
+    let found = ["pve-host-no-invtsc Info proxmox_vm_qemu.vm", "q-hpet-on Warn proxmox_vm_qemu.vm"];
+    assert_eq!(all(&text("local.vms", "each.value.cpu")), found);
+    assert_eq!(all(&text("local.vms", "try(each.value.cpu, \"host\")")), found);
+    assert_eq!(all(&text("local.vms", "local.vms[each.key].cpu")), found);
+    let made = "{ for name, vm in local.vms : name => merge(vm, { n = name }) if name != \"c\" }";
+    assert_eq!(all(&text(made, "each.value.cpu")), found);
+    assert_eq!(all(&text(made, "each.value.n == \"a\" ? \"host\" : \"kvm64\"")), found);
+    // Machines that the file does not list have values that are not known.
+    assert_eq!(all(&text("var.vms", "each.value.cpu")), Vec::<String>::new());
+}
+
+#[test]
+fn finding_of_every_machine_of_a_resource_is_told_once() {
+    let text = |cpu: &str| {
+        format!(
+            "resource \"proxmox_vm_qemu\" \"vm\" {{\n  for_each = toset([\"host\", \"kvm64\"])\n  qemu_os = \"l26\"\n  cpu = {cpu}\n  args = \"-machine hpet=on\"\n}}\n"
+        )
+    };
+    let found = all(&text("\"host\""));
+    assert_eq!(found.iter().filter(|it| it.starts_with("q-hpet-on")).count(), 1, "{found:?}");
+    assert_eq!(
+        testing::mended(Kind::Terraform, "main.tf", &text("\"host\"")),
+        text("\"host\"").replace("hpet=on", "hpet=off")
+    );
+    let found = all(&text("each.key"));
+    assert_eq!(found.iter().filter(|it| it.starts_with("pve-host")).count(), 1, "{found:?}");
+}
+
+#[test]
+fn blocks_that_a_list_makes_have_its_values() {
+    let with = |timers: &str| {
+        domain(&format!(
+            "  clock {{\n    dynamic \"timer\" {{\n      for_each = {timers}\n      iterator = t\n      content {{\n        name = t.value.name\n        present = t.value.on\n      }}\n    }}\n  }}"
+        ))
+    };
+    assert_eq!(with("[{ name = \"hpet\", on = \"yes\" }]"), ["lv-hpet-on"]);
+    assert_eq!(with("[{ name = \"hpet\", on = \"no\" }]"), [""; 0]);
+    assert_eq!(with("[]"), [""; 0]);
+    assert_eq!(with("var.timers"), [""; 0]);
+}

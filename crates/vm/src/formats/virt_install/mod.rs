@@ -190,8 +190,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         }
         // virt-install adds it for Windows, which it recognises from the installer or from a variable.
         let said = |timer: &[(String, String)]| timer.iter().any(|(_, it)| it == "hypervclock");
-        if made.declared.is_none()
-            && !(command.system.is_none() && names_system(options))
+        let by_type = by_type_alone(options);
+        if (made.declared.is_none() || by_type)
+            && !(!by_type && command.system.is_none() && names_system(options))
             && !made.timers.iter().any(|(it, _)| said(it))
         {
             report.findings.retain(|finding| finding.rule.id != "lv-hypervclock-missing");
@@ -218,6 +219,12 @@ fn on_usb(value: &str) -> bool {
     let vendor =
         name.split_once(':').is_some_and(|(a, b)| a.starts_with("0x") && b.starts_with("0x"));
     name.starts_with("usb") || numbered || vendor || value.split(',').any(|it| it == "type=usb")
+}
+
+/// Returns whether only `--os-type` names the system, which virt-install ignores since 3.0 (man/virt-install.rst).
+fn by_type_alone(options: &[(String, Range<usize>)]) -> bool {
+    let has = |name: &str| options.iter().any(|(word, _)| word.split('=').next() == Some(name));
+    has("--os-type") && !has("--os-variant") && !has("--osinfo")
 }
 
 /// Returns whether the guest's system is named explicitly.
@@ -300,7 +307,7 @@ fn made(
         if made.cpu.is_empty() {
             made.cpu.push(("mode", "host-passthrough".to_owned(), whole.clone()));
         }
-        let windows = made.declared == Some(Guest::Windows);
+        let windows = made.declared == Some(Guest::Windows) && !by_type_alone(options);
         for (name, present, add) in [("hpet", "no", true), ("hypervclock", "yes", windows)] {
             if add && !known(&made, name) {
                 let timer = [("name", name), ("present", present)];

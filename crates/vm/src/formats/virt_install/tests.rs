@@ -285,3 +285,17 @@ fn a_remark_about_qemu_and_a_type_of_kvm_leave_the_command() {
         assert_eq!(Kind::detect("a.sh", &text), Some(Kind::VirtInstall), "{kind}");
     }
 }
+
+#[test]
+fn type_alone_does_not_give_windows_its_clock() {
+    let of = |options: &str| {
+        let text = format!(
+            "#!/bin/sh\nvirt-install --name g {options} --memory 2048 --disk d.qcow2 --import\n"
+        );
+        let all = testing::ids(Kind::VirtInstall, "a.sh", &text).into_iter();
+        all.map(|(id, _)| id).filter(|id| id.starts_with("lv-hyperv")).collect::<Vec<_>>()
+    };
+    assert_eq!(of("--os-type windows"), [""; 0]);
+    assert_eq!(of("--os-type windows --os-variant win10"), ["lv-hypervclock-ok"]);
+    assert_eq!(of("--os-variant win10"), ["lv-hypervclock-ok"]);
+}

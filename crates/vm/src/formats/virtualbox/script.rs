@@ -242,10 +242,10 @@ pub(super) fn read(document: &Document) -> Vec<Machine> {
             machine.cpus = machine.cpus.or_else(|| common.cpus.clone());
             machine.os = machine.os.or_else(|| common.os.clone());
             machine.hint = common.hint;
-            if let Some(os) = machine.os.as_mut()
-                && let Some(value) = assigned(text, &os.value)
-            {
-                os.value = value.to_owned();
+            for setting in [&mut machine.os, &mut machine.cpus].into_iter().flatten() {
+                if let Some(value) = assigned(text, &setting.value) {
+                    setting.value = value.to_owned();
+                }
             }
             machine
         })

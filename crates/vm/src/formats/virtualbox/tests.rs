@@ -444,3 +444,20 @@ fn the_system_in_a_variable_is_its_value() {
         assert!(!of(set, "$os"), "{set}");
     }
 }
+
+#[test]
+fn number_of_processors_in_a_variable_is_read() {
+    let with = |set: &str| {
+        testing::bad(
+            Kind::Virtualbox,
+            "a.sh",
+            &format!(
+                "#!/bin/sh\n{set}VBoxManage createvm --name b --register --ostype FreeBSD_64\nVBoxManage modifyvm b --cpus \"$C\"\n"
+            ),
+        )
+    };
+    assert_eq!(with("C=2\n"), ["vb-smp-tsc-emulated"]);
+    assert_eq!(with("C=1\n"), [""; 0]);
+    assert_eq!(with(""), [""; 0]);
+    assert_eq!(with("C=1\nC=2\n"), [""; 0]);
+}

@@ -1,10 +1,11 @@
 //! Xen: the domain files of `xl` (and of `xm`, its predecessor).
 //!
-//! [`config`] is the syntax. libvirt domains that run under Xen are in `libvirt`.
+//! [`config`] is the syntax; scripts of XenServer and XCP-ng are in [`xapi`]. libvirt domains that run under Xen are in `libvirt`.
 
 mod config;
 #[cfg(test)]
 mod tests;
+mod xapi;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -65,9 +66,8 @@ const XE: &str = "vm-param-set vm-param-remove vm-install vm-start vm-shutdown v
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     match settings(clues) {
-        0 => {
-            (named::is(clues, "xe", XE) && !clues.text.contains("tsc_mode")).then_some(Sign::Ending)
-        }
+        0 if xapi::any(clues.text) => Some(Sign::Part),
+        0 => named::is(clues, "xe", XE).then_some(Sign::Ending),
         1 => clues.ends(&["cfg", "xl", "hvm"]).then_some(Sign::Ending),
         _ => Some(Sign::Words),
     }
@@ -153,6 +153,9 @@ impl Domain {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if let Some(report) = xapi::lint(document) {
+        return Ok(report);
+    }
     if named::runs(document.text.as_str(), "xe", XE) {
         return Ok(nothing(document.guest.unwrap_or_default()));
     }

@@ -149,3 +149,34 @@ fn viridian_alone_is_a_guess_and_a_kernel_of_linux_tells_more() {
     assert_eq!(of("kernel = \"/boot/vmlinuz\"\n"), (Guest::Linux, false));
     assert_eq!(of("kernel = \"hvmloader\"\n").0, Guest::Windows);
 }
+
+#[test]
+fn options_that_xe_gives_are_judged() {
+    let of = |line: &str| testing::ids(Kind::Xen, "a.sh", &format!("#!/bin/bash\nU=$1\n{line}\n"));
+    let warn = |id: &'static str| vec![(id, Severity::Warn)];
+    let info = |id: &'static str| vec![(id, Severity::Info)];
+    for (line, found) in [
+        ("xe vm-param-set uuid=$U platform:tsc_mode=1", warn("xen-tsc-always-emulate")),
+        (
+            "M=1\nxe vm-param-add uuid=\"$U\" param-name=platform tsc_mode=$M",
+            warn("xen-tsc-always-emulate"),
+        ),
+        ("xe vm-param-set uuid=$U platform:tsc_mode=0", info("xen-tsc-default")),
+        ("sudo xe vm-param-set uuid=$U platform:tsc_mode=2", warn("xen-native-no-nomigrate")),
+        (
+            "xe vm-param-set uuid=$U platform:nomigrate=true platform:tsc_mode=2",
+            info("xen-invtsc-native-ok"),
+        ),
+        ("xe vm-param-set uuid=$U platform:tsc_mode=$2", vec![]),
+        ("xe vm-param-set uuid=$U platform:timeoffset=3600 memory-static-max=2GiB", vec![]),
+        ("xe vm-param-set uuid=$U PV-args=\"console=hvc0 notsc\"", warn("cmdline-notsc")),
+        ("xe vm-param-set uuid=$U PV-args=\"console=hvc0 quiet\"", vec![]),
+    ] {
+        let text = format!("#!/bin/bash\nU=$1\n{line}\n");
+        assert_eq!(of(line), found, "{line}");
+        assert_eq!(testing::mended(Kind::Xen, "a.sh", &text), text);
+        if found.iter().any(|(id, _)| id.starts_with("xen")) {
+            assert_eq!(Kind::detect("a.sh", &text), Some(Kind::Xen), "{line}");
+        }
+    }
+}
