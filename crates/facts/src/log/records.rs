@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(read(text).trim(), "");
         let verbose = "Tue x [s=0]\n    MESSAGE=x\n            _TRANSPORT=kernel\n            MESSAGE=tsc: y\n    _TRANSPORT=stdout\n";
         assert_eq!(read(verbose).trim(), "Tue x [s=0]");
-        // A line that looks like the beginning of a record is one of a value, too; also behind an empty line of it.
+        // A line that looks like the beginning of a record can be one of a value, even after an empty line of it.
         for gap in ["", "            \n", "\n"] {
             let forged = format!(
                 "Tue x [s=0]\n    _TRANSPORT=stdout\n    MESSAGE=x\n{gap}            __CURSOR=s=1\n            \

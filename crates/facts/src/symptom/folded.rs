@@ -18,7 +18,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         let line = page.line(number);
         number += 1;
         if let Some((frames, count)) = stack(line) {
-            // Root first: the name of the process, which anybody chooses. A function that reads hardware calls no other.
+            // Root first: the name of the process, which its user chooses. A function that reads hardware calls no other.
             let inner = frames.split_once(';').filter(|(process, _)| {
                 matches!(
                     functions::role(process),

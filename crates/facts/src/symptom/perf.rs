@@ -115,7 +115,7 @@ fn row(line: &str) -> Option<Row<'_>> {
 /// The name of a function of a program that only has the name of one of the kernel.
 const OF_PROGRAM: &str = "a function of a program";
 
-/// Whether a function has the name of one of the kernel and is in user space, outside of the vDSO: anybody can give a
+/// Whether a function has the name of one of the kernel and is in user space, outside of the vDSO: any user can give a
 /// function that name.
 fn is_of_program(line: &str, mark: usize, symbol: &str) -> bool {
     line[mark..].starts_with("[.] ")

@@ -7,8 +7,8 @@
 //! - Entries may be added: of kernels that were installed since the file was made. Each is like a previous entry of its
 //!   section except for the version, its kernel is in `/boot`, and the first entry may have the new kernel; without an
 //!   initial RAM disk `10_linux` gives it a different `root=`. Entries of other programs (`30_os-prober`) may be added,
-//! but not   in front of all previous ones, where GRUB boots them. No entry is added of a kernel that had one before,
-//! in any   section, and none outside of the sections.
+//!   but not in front of all previous ones, where GRUB boots them. No entry is added of a kernel that had one before,
+//!   in any section, and none outside of the sections.
 //!
 //! Comments and indentation are ignored, and so are the lines of `00_header` that set the language of messages. A file
 //! that was out of date before has more differences, which is not a fault of the program; but these changes were not
