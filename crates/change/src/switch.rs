@@ -33,7 +33,7 @@ pub enum ChangeError {
         error: std::io::Error,
     },
     /// The kernel accepted the name but does not use it; the write reports no error.
-    #[error("the kernel did not take {wanted}: {current} is in use (dmesg says why)")]
+    #[error("the kernel did not accept {wanted}: {current} is in use (dmesg shows why)")]
     NotTaken {
         /// The clocksource that was wanted.
         wanted: String,

@@ -62,7 +62,7 @@ pub(crate) fn select(
             Some(source) if source.rating > 0 || periodic_forced || source.hres => {
                 chosen = Some(source);
                 let because = format!(
-                    "the command line asks for {name}, which is registered{}",
+                    "the command line requests {name}, which is registered{}",
                     machine.cmdline.cite()
                 );
                 out.reason("override honoured", because, OVERRIDE_SOURCE);

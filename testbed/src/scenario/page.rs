@@ -13,7 +13,10 @@ const WHAT: &[(&str, &str)] = &[
     ("pause", "the emulator stops the guest for five seconds"),
     ("snapshot", "saved, and loaded again five seconds later: standing still, and running"),
     ("migrate", "moved to another emulator through a socket"),
-    ("migrate-file", "moved to another emulator through a file, in which it lies for five seconds"),
+    (
+        "migrate-file",
+        "moved to another emulator through a file, in which it stays for five seconds",
+    ),
     ("ntp", "slewed by 500 ppm both ways, then the wall clock is set by an hour both ways"),
     ("fault", "reads of the counter are intercepted and answered wrongly; the reader must see it"),
     (
@@ -31,7 +34,7 @@ pub fn markdown(stories: &[Story]) -> String {
          While something happens to a guest with two processors, a program in it reads the clock in\n\
          several threads. No thread may read less than what any thread has read before, and the clock\n\
          must lie between two system calls that read CLOCK_MONOTONIC around it. Afterwards\n\
-         `clocksmith why` is asked in the guest. Software emulation on a shared machine: the numbers\n\
+         `clocksmith why` runs in the guest. Software emulation on a shared machine: the numbers\n\
          of reads mean nothing, steps and errors do.\n\n",
     );
     for (name, what) in WHAT {

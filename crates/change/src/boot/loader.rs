@@ -128,7 +128,7 @@ pub fn look(system: &System) -> Choice {
         ([one], _) => (Some(*one), why()),
         ([], _) => {
             let mount = "is a file system of the boot loader not mounted?";
-            (None, format!("none of them fits what booted this machine ({}): {mount}", why()))
+            (None, format!("none of them is the one that booted this machine ({}): {mount}", why()))
         }
         _ if says.is_empty() => {
             (None, "nothing here shows which of them boots this machine".to_owned())

@@ -52,7 +52,7 @@ pub(super) fn evaluate_each<'a>(
 
 /// Returns the description of a value over the limits.
 fn too_long() -> String {
-    format!("a value that is longer than {} KiB or made of that much", LONGEST >> 10)
+    format!("a value that is longer than {} KiB, or whose parts are", LONGEST >> 10)
 }
 
 /// Returns the value of a setting; `None` if it is longer than a value may be. Each part is measured before it is

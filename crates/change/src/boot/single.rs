@@ -190,7 +190,7 @@ fn firmware(system: &System, directory: &str, change: &Change) -> Result<Way, No
         }
     }
     let Some(settings) = system.text(&config) else {
-        let why = "there is no config.txt beside it, so whether a Raspberry Pi's firmware reads it is not known";
+        let why = "there is no config.txt next to it, so it is not known whether a Raspberry Pi's firmware reads it";
         return Err(file(path, format!("{why}. {by_hand}")));
     };
     plain_or_cr(&config, settings)?;

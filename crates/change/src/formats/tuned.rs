@@ -18,7 +18,7 @@ pub(super) fn render(wanted: &Wanted) -> Result<String, FormatError> {
     let mut lines = notes(
         wanted,
         &[
-            "tuned-adm profile with the one that was active before, which restores what this",
+            "run tuned-adm profile with the profile that was active before, which restores what this",
             "one changed; then remove the directory",
         ],
     );

@@ -120,10 +120,10 @@ pub(crate) struct Lint {
     /// List the rules
     #[arg(long, visible_alias = "rules")]
     pub(crate) list_rules: bool,
-    /// Set the kind of the files, where it is not recognised
+    /// Set the kind of the files, if it is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
-    /// Set the guest's operating system, where the files do not declare it
+    /// Set the guest's operating system, if the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
 }
@@ -134,10 +134,10 @@ pub(crate) struct Fix {
     /// Files to fix; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Set the kind of the files, where it is not recognised
+    /// Set the kind of the files, if it is not recognised
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<String>,
-    /// Set the guest's operating system, where the files do not declare it
+    /// Set the guest's operating system, if the files do not declare it
     #[arg(long, value_name = "SYSTEM", value_parser = guests())]
     pub(crate) guest: Option<String>,
     /// Write the files; the previous content is saved as FILE.clocksmith-before

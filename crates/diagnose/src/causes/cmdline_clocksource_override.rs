@@ -28,7 +28,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Severity::Info,
             Confidence::Medium,
             format!(
-                "the command line asks for {wanted}; whether it is in use is not in this evidence"
+                "the command line requests {wanted}; whether it is in use is not in this evidence"
             ),
             evidence,
         );

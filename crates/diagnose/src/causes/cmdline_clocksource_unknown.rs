@@ -32,7 +32,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Severity::Warning,
             Confidence::High,
             format!(
-                "the command line asks for clocksource={wanted}, which {why}; the kernel ignores it without a message"
+                "the command line requests clocksource={wanted}, which {why}; the kernel ignores it without a message"
             ),
             evidence,
         );
@@ -49,7 +49,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         Severity::Info,
         Confidence::Medium,
         format!(
-            "the command line asks for {wanted}, which this machine does not register: the request has no \
+            "the command line requests {wanted}, which this machine does not register: the request has no \
              effect"
         ),
         evidence,

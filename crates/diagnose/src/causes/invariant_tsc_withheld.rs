@@ -88,7 +88,7 @@ fn consults_grant(case: &Case<'_>) -> Option<bool> {
 fn never_asks() -> String {
     format!(
         "this kernel marks the TSC unstable in every Hyper-V guest and uses Hyper-V's own clock by \
-         design: it does not ask whether the host grants the invariant TSC (kernels do so {})",
+         design: it does not query whether the host grants the invariant TSC (kernels have done so {})",
         Feature::HypervInvariant.versions()
     )
 }

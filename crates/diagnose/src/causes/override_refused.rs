@@ -62,7 +62,7 @@ fn asked_for_unstable_tsc(case: &Case<'_>, causes: &mut Causes) {
             CauseId::OverrideRefused,
             Severity::Info,
             Confidence::High,
-            "the command line asks for tsc, which is unstable here: the request has no effect",
+            "the command line requests tsc, which is unstable here: the request has no effect",
             vec![cmdline(case, "clocksource=tsc")],
         );
     }

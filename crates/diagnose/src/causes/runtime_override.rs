@@ -138,9 +138,9 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     let harmless = case.slow == Some(false);
     let seen = case.facts.cmdline.is_known();
     let why = if seen {
-        "and the command line does not ask for it: a service, a tool or a person wrote it to current_clocksource"
+        "and the command line does not request it: a service, a tool or a person wrote it to current_clocksource"
     } else {
-        "and the command line is not in this evidence: it asks for it (clocksource=), or a service, a tool or a person \
+        "and the command line is not in this evidence: it requests it (clocksource=), or a service, a tool or a person \
          wrote it to current_clocksource"
     };
     causes.add(
@@ -173,7 +173,7 @@ fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
         },
         Confidence::High,
         format!(
-            "{current} is in use although the command line asks for {wanted}, which is available: \
+            "{current} is in use although the command line requests {wanted}, which is available: \
              {current} was written to current_clocksource after the boot, as the unit of clocksmith \
              fix does"
         ),

@@ -226,7 +226,7 @@ fn long_readout(
                 Confidence::Medium,
                 format!(
                     "the TSC jumped ahead by {} within {} of the reference, and the kernel skipped \
-                     the check: the jump became part of the time",
+                     the check: the kernel's time now includes the jump",
                     seconds_text(difference),
                     seconds_text(wd)
                 ),

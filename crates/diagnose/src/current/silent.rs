@@ -61,7 +61,7 @@ pub(super) fn beside(facts: &Facts) -> &'static str {
     if read.value().is_some_and(|name| *name == "jiffies") {
         "; jiffies, which sysfs says, is not what such a kernel reads"
     } else if facts.available_clocksources().is_some_and(|list| list == ["jiffies"]) {
-        "; the list of sysfs, jiffies alone, is not what such a kernel chooses from"
+        "; the list of sysfs has only jiffies, and such a kernel does not choose from it"
     } else {
         ""
     }

@@ -231,7 +231,7 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
         )
     } else if difference > 0.0 {
         format!(
-            "They differ by {}: the clocksource jumped ahead, and the jump became part of the time; \
+            "They differ by {}: the clocksource jumped ahead, and the kernel's time now includes the jump; \
              a frequency that is wrong by that factor looks the same.",
             seconds(difference)
         )

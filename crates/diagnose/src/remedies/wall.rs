@@ -49,7 +49,7 @@ pub(crate) const HYPERV_CLOCK: Advice = Advice {
     id: "wall-hyperv-clock",
     layer: Layer::Runtime,
     summary: "let chrony follow the host's clock (/dev/ptp_hyperv), which Hyper-V and Azure give to their guests",
-    risk: "the guest is as accurate as its host; beside it no other time source should be preferred",
+    risk: "the guest is as accurate as its host; do not prefer another time source to it",
     source: "Microsoft, Time sync for Linux VMs in Azure \
              (learn.microsoft.com/azure/virtual-machines/linux/time-sync, read 2026); drivers/hv/hv_util.c",
     offer: hyperv_clock,

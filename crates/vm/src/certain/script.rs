@@ -437,7 +437,7 @@ impl<'a> Guard<'a> {
         let Some(next) =
             command.next.clone().filter(|_| !place.condition && !place.looped && !place.apart)
         else {
-            return cannot("the command is not one of several in a plain sequence");
+            return cannot("the command is not in a plain sequence of commands");
         };
         if let Some(why) = &self.lines {
             return cannot(why);

@@ -272,7 +272,7 @@ pub(super) fn clocks(
         None => return None,
     };
     Some(format!(
-        "which clocks are read is known only where a function that reads one clock alone shows it: {why}; numbers of reads assume clocks that read the counter; --exact counts \
+        "which clocks are read is known only if a function that reads only one clock shows it: {why}; numbers of reads assume clocks that read the counter; --exact counts \
          the reads of a command by clock"
     ))
 }

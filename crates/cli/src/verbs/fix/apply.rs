@@ -144,9 +144,9 @@ fn done(proposal: &Proposal, applied: &Applied) -> String {
     let (id, summary) = (applied.id, &proposal.plan.summary);
     let left: Vec<String> = applied.left.iter().map(|command| command.join(" ")).collect();
     if !left.is_empty() {
-        let reboot = if proposal.reboot { ", and it was rebooted" } else { "" };
+        let reboot = if proposal.reboot { ", and the system has been rebooted" } else { "" };
         return sentence(&format!(
-            "written (change {id}): {summary}; it has no effect until this was run inside that system{reboot}: {}",
+            "written (change {id}): {summary}; it has no effect until this has been run inside that system{reboot}: {}",
             left.join("; ")
         ));
     }
@@ -364,7 +364,7 @@ impl Observer for Teller {
             Action::Link { path, .. } => format!("linking {}", path.display()),
             Action::Run { command, .. } if self.live => format!("running {}", command.join(" ")),
             Action::Run { command, .. } => {
-                format!("not run here, but inside that system: {}", command.join(" "))
+                format!("to be run inside that system, not here: {}", command.join(" "))
             }
             Action::Clocksource { name } => format!("choosing {name}"),
         };

@@ -35,6 +35,6 @@ pub(super) fn run(common: &Common, args: &Fix, format: Format) -> Result<Code> {
     };
     let text = write(format, &wanted)?;
     render::text(&text)?;
-    err::line(&format!("clocksmith: {format} goes to: {}", format.place()));
+    err::line(&format!("clocksmith: use this {format} text as: {}", format.place()));
     Ok(Code::Done)
 }

@@ -31,7 +31,7 @@ use domain::Domain;
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "libvirt",
-    files: "domains of libvirt",
+    files: "libvirt domains",
     sample: ("a.xml", "<domain type='kvm'><name>a</name><os><type>hvm</type></os></domain>"),
     rules: rules!("libvirt"),
     detect,

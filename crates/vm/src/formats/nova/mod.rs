@@ -23,7 +23,7 @@ use std::ops::Range;
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
     name: "nova",
-    files: "nova.conf and properties of OpenStack's flavors and images",
+    files: "nova.conf, and properties of OpenStack flavors and images",
     sample: ("nova.conf", "[libvirt]\nvirt_type = kvm\ncpu_mode = host-passthrough\n"),
     rules: rules!("nova"),
     detect,

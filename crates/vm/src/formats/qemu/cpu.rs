@@ -265,7 +265,7 @@ pub(crate) fn lowered(finding: Finding, why: &str) -> Finding {
 }
 /// The reason why no flag of Hyper-V is added.
 pub(crate) const BESIDE_VMWARE: &str =
-    "beside a flag of Hyper-V, vmware-cpuid-freq=on no longer gives the guest a frequency";
+    "together with a Hyper-V flag, vmware-cpuid-freq=on no longer gives the guest a frequency";
 
 /// `vmware-cpuid-freq=on` together with Hyper-V flags.
 fn vmware(cpu: &Properties) -> Option<Finding> {

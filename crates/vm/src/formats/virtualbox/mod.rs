@@ -228,7 +228,7 @@ fn old_key(judge: &mut Judge<'_>, extra: &Extra, key: Key) {
         Some(_) => {
             "this file was written by VirtualBox 5.0 or later, which refuses to start with it"
         }
-        None => "4.x knows it; 5.0 and later refuse to start with it",
+        None => "VirtualBox 4.x accepts it; 5.0 and later do not start with it",
     };
     let fix = "remove it; where the real TSC is wanted: VBoxManage setextradata VM \
                VBoxInternal/TM/TSCMode RealTSCOffset";
