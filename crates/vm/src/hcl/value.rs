@@ -20,13 +20,16 @@ const DEEPEST: usize = 6;
 /// The limit of nodes that replace variables: only lists that double each other reach it.
 const MOST: usize = 100_000;
 
+/// A variable or a local.
+type Name = (&'static str, String);
+
 /// The values of the names of a file.
 #[derive(Default)]
 pub(super) struct Reader {
     /// The expressions of variables and locals.
-    known: HashMap<(&'static str, String), Expression>,
+    known: HashMap<Name, Expression>,
     /// Their values; of one that is being read, none.
-    read: RefCell<HashMap<(&'static str, String), Option<Rc<Node>>>>,
+    read: RefCell<HashMap<Name, Option<Rc<Node>>>>,
     depth: Cell<usize>,
     made: Cell<usize>,
 }

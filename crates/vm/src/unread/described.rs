@@ -56,21 +56,20 @@ fn value(text: &str, key: &str, at: usize) -> Option<Range<usize>> {
     if sign != ':' || !begins {
         return None;
     }
-    let end = value.find('\n').unwrap_or(value.len());
+    let first = value.find('\n').unwrap_or(value.len());
+    if !value.starts_with(['>', '|']) {
+        return Some(start..start + first);
+    }
     // A text of several lines, each indented more than its key.
     let indent = line.len() - line.trim_start().len();
-    let block = value.starts_with(['>', '|']);
-    let mut end = end;
-    while block {
-        let next = value.get(end + 1..).unwrap_or_default();
-        let length = next.find('\n').unwrap_or(next.len());
-        let below = next.get(..length).unwrap_or_default();
-        let inside = below.trim().is_empty() || below.len() - below.trim_start().len() > indent;
-        if next.is_empty() || !inside {
+    let mut end = first;
+    for below in value.get(first + 1..).unwrap_or_default().split('\n') {
+        if !below.trim().is_empty() && below.len() - below.trim_start().len() <= indent {
             break;
         }
-        end += 1 + length;
+        end += 1 + below.len();
     }
+    let end = end.min(value.len());
     Some(start..start + end)
 }
 

@@ -87,8 +87,8 @@ impl Variables {
 
     /// The value of a variable at a place.
     fn last(&self, name: &str, at: usize) -> Option<&Placed> {
-        let before = self.set.iter().filter(|(known, set, _)| known == name && *set < at);
-        before.last().map(|(_, _, value)| value)
+        let mut before = self.set.iter().filter(|(known, set, _)| known == name && *set < at);
+        before.next_back().map(|(_, _, value)| value)
     }
 
     /// Returns the words of a command with the values of the variables in them: one may have several words.
