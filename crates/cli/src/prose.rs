@@ -5,7 +5,13 @@ use clocksmith_facts::wall::Apart;
 use std::fmt;
 
 /// Words that only another system prints, with its name.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 11] = [
+    ("zephyr/kernel.h", "Zephyr"),
+    ("CheriBSD", "CheriBSD"),
+    ("_darwin_amd64.s", "macOS"),
+    ("_darwin_arm64.s", "macOS"),
+    ("libsystem_kernel.dylib", "macOS"),
+    ("esp-tls", "an ESP32"),
     ("kern.timecounter.", "FreeBSD or a relative of it"),
     ("Timecounter \"", "FreeBSD or a relative of it"),
     ("kern.clockrate", "a BSD or macOS"),
@@ -18,6 +24,8 @@ const PRODUCTS: [&str; 3] = ["EC2 instance families", "xen", "seccomp"];
 
 /// Pages of a whole field.
 const FIELDS: [&str; 2] = [explain::WALL_CLOCK, "clocksource"];
+/// Pages whose advice is for Linux alone.
+const OF_LINUX: [&str; 2] = [explain::WALL_CLOCK, explain::RATE];
 /// Maximum number of pages that are named.
 const MOST: usize = 4;
 
@@ -51,8 +59,8 @@ impl Subjects {
             reads.iter().copied().filter(|page| PRODUCTS.contains(page)).collect::<Vec<_>>();
         let mut wall = explain::of_wall_clock(&text);
         let rate = (!wall.is_empty()).then(|| explain::stated_rate(&text)).flatten();
-        // The general page is about Linux.
-        if other.is_some() && wall == [explain::WALL_CLOCK] {
+        // These pages are about Linux.
+        if other.is_some() && wall.iter().all(|page| OF_LINUX.contains(page)) {
             wall.clear();
         }
         let terms = if other.is_some() { Vec::new() } else { explain::of_terms(&text) };

@@ -416,3 +416,15 @@ fn an_element_in_a_sentence_is_no_configuration() {
     assert!(!said.contains("not a log but a configuration"), "{said}");
     assert!(said.contains("explain 'libvirt timers'"), "{said}");
 }
+
+#[test]
+fn other_systems_get_no_advice_for_linux() {
+    for (text, name) in [
+        ("CheriBSD in QEMU: the system time is twice as slow as it should be.\n", "CheriBSD"),
+        ("#include <zephyr/kernel.h>\nThe system time is wrong by hours.\n", "Zephyr"),
+    ] {
+        let (_, said) = said_of(text);
+        assert!(said.contains(&format!("from {name}, but")), "{said}");
+        assert!(!said.contains("chronyc"), "{said}");
+    }
+}

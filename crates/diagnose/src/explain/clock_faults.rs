@@ -38,6 +38,68 @@ const OF_CLOCKS: [&str; 5] = ["freez", "froze", "stopped", "stopping", "jump"];
 /// Whole words of that kind.
 const WHOLE_OF_CLOCKS: [&str; 9] =
     ["future", "differ", "different", "off", "late", "lag", "reset", "past", "loses"];
+/// What is said of a time that differs; the sentence names the place of the clock, and no work that takes time.
+const APART: [&str; 6] = ["difference", "differ", "different", "off", "late", "mismatched"];
+/// What a clock does with such a time.
+const SHOWS: [&str; 7] = ["shows", "show", "has", "have", "had", "displays", "display"];
+/// Places of clocks.
+const PLACES: [&str; 22] = [
+    "container",
+    "containers",
+    "docker",
+    "guest",
+    "guests",
+    "vm",
+    "vms",
+    "host",
+    "hosts",
+    "server",
+    "servers",
+    "machine",
+    "machines",
+    "node",
+    "nodes",
+    "computer",
+    "computers",
+    "laptop",
+    "wsl",
+    "wsl2",
+    "pod",
+    "pods",
+];
+/// Words about work that takes time, and about times that no clock shows.
+const WORK: [&str; 30] = [
+    "take",
+    "takes",
+    "took",
+    "taken",
+    "spent",
+    "spend",
+    "elapsed",
+    "needed",
+    "run",
+    "runs",
+    "running",
+    "faster",
+    "slower",
+    "performance",
+    "latency",
+    "zone",
+    "zones",
+    "timezone",
+    "format",
+    "compile",
+    "install",
+    "request",
+    "requests",
+    "average",
+    "total",
+    "duration",
+    "seem",
+    "measure",
+    "measured",
+    "benchmark",
+];
 /// Words before a fault that negate it.
 const DENIED: [&str; 7] = ["not", "isn't", "no", "never", "nor", "without", "wasn't"];
 /// What a machine does to its time.
@@ -160,6 +222,13 @@ fn is_faulty(words: &[&str], at: usize, sure: bool) -> bool {
             return true;
         }
     }
+    let of_place = !is_clock
+        && words.iter().any(|word| PLACES.contains(word))
+        && !words.iter().any(|word| WORK.contains(word));
+    // `shows a different time`
+    if of_place && before(1) == "different" && (2..4).any(|back| SHOWS.contains(&before(back))) {
+        return true;
+    }
     let from = at.saturating_sub(NEAR);
     let to = words.len().min(at + NEAR + 1);
     (from..to).any(|place| {
@@ -169,6 +238,7 @@ fn is_faulty(words: &[&str], at: usize, sure: bool) -> bool {
         let denied = place > 0 && DENIED.contains(&words[place - 1]) && !word.contains("sync");
         let is_fault = begins(&FAULTS)
             || WHOLE.contains(&word)
+            || of_place && place > at && APART.contains(&word)
             || is_clock && (begins(&OF_CLOCKS) || WHOLE_OF_CLOCKS.contains(&word));
         let is_sync = word.starts_with("sync") || word.starts_with("resync");
         is_fault && !denied && !(sure && is_sync)
@@ -218,6 +288,9 @@ mod tests {
             "the clock of the second server is off",
             "the rtc drifts by half a minute",
             "why is the date wrong in there?",
+            "the time in a container is different from that of its host",
+            "time difference between my pods",
+            "the guest shows a different time than its host",
         ] {
             assert!(tells(text), "{text}");
         }
@@ -235,6 +308,9 @@ mod tests {
             "clock_gettime is slow, and so is the clock",
             "the clock is not wrong",
             "a time-consuming synchronous write",
+            "the time that a job takes in the container is different",
+            "the host in another time zone is different",
+            "at a different time on that host",
             "time complexity is wrong",
             "",
         ] {

@@ -127,6 +127,8 @@ pub(super) fn of_lines(lines: &[&str]) -> Option<&'static str> {
         Some("a template of a configuration")
     } else if is_sheet(lines) {
         Some("an example of a book or a course")
+    } else if is_posting(lines) {
+        Some("a job posting")
     } else if is_physical(lines) {
         Some("a text about a clock that is no computer's")
     } else if has_examples(lines) {
@@ -207,6 +209,24 @@ fn is_sheet(lines: &[&str]) -> bool {
     titled && (numbered > 0 || asked > 0) || numbered > 1 && asked > 1
 }
 
+/// What an employer looks for.
+fn is_posting(lines: &[&str]) -> bool {
+    const TITLES: [&str; 6] = [
+        "job posting",
+        "job description",
+        "stellenanzeige",
+        "we are hiring",
+        "we're hiring",
+        "your profile:",
+    ];
+    const LOOKS: [&str; 3] = ["we are looking for a", "we're looking for a", "wir suchen eine"];
+    const OF_WORK: [&str; 6] =
+        ["engineer", "developer", "administrator", "experience", "salary", "remote"];
+    let any =
+        |words: &[&str]| lines.iter().any(|line| words.iter().any(|word| line.contains(word)));
+    (any(&TITLES) || any(&LOOKS)) && any(&OF_WORK)
+}
+
 fn is_physical(lines: &[&str]) -> bool {
     let flat = lines.join(" ");
     let any = |words: &[&str]| {
@@ -255,6 +275,10 @@ mod tests {
             (
                 "Problem sheet 2\n1. The clock of a server loses 5 seconds per hour. Express it in ppm. Justify.\n",
                 "course",
+            ),
+            (
+                "We are looking for an engineer who knows why the clock of a guest is wrong after a migration. Remote.",
+                "posting",
             ),
             ("Our tower clock gains two minutes a week. The pendulum is of wood.", "no computer"),
             (

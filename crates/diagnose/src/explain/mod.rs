@@ -5,6 +5,8 @@
 //! are pages in `knowledge/`, one folder for each kind; a new term is a new page. Not in this module: parsing of
 //! messages (`clocksmith_facts::log`), judgement of a whole machine ([`crate::causes`]).
 
+mod beside;
+mod camel;
 mod clock_faults;
 mod clocksources;
 mod entry;
@@ -19,8 +21,10 @@ mod messages;
 mod no_claim;
 mod parameters;
 mod policies;
+mod ratios;
 mod read_words;
 mod refused;
+mod relations;
 mod short_sleep;
 mod spelling;
 mod stale;

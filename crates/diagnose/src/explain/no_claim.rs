@@ -5,7 +5,18 @@ use super::kinds;
 use super::wall_words::small;
 
 /// Headings of lists of releases.
-const OF_RELEASES: [&str; 7] = [
+const OF_RELEASES: [&str; 18] = [
+    "\u{e4}nderungsprotokoll",
+    "\u{e4}nderungen in version",
+    "versionshinweise",
+    "notes de version",
+    "journal des modifications",
+    "notas de la versi\u{f3}n",
+    "registro de cambios",
+    "notas de vers\u{e3}o",
+    "\u{66f4}\u{65b0}\u{65e5}\u{5fd7}",
+    "\u{5909}\u{66f4}\u{5c65}\u{6b74}",
+    "\u{30ea}\u{30ea}\u{30fc}\u{30b9}\u{30ce}\u{30fc}\u{30c8}",
     "changelog",
     "change log",
     "release notes",
@@ -35,7 +46,11 @@ const TITLE: usize = 6;
 const ITEMS: usize = 3;
 
 /// Beginnings and parts of lines of tests.
-const OF_TESTS: [&str; 16] = [
+const OF_TESTS: [&str; 20] = [
+    "--- pass: ",
+    "--- fail: ",
+    "=== run ",
+    "ok  \t",
     "#[test]",
     "def test_",
     "func test",
@@ -72,7 +87,9 @@ const OF_EXERCISES: [&str; 9] = [
 ];
 
 /// Words by which no clock is at fault.
-const DENIALS: [&str; 20] = [
+const DENIALS: [&str; 22] = [
+    "was not the clocksource",
+    "nothing is wrong with the time",
     "it is not the clock",
     "it's not the clock",
     "it isn't the clock",
@@ -118,7 +135,17 @@ fn is_of_releases(lines: &[&str]) -> bool {
     let heading = |line: &str| {
         line.trim_start_matches(['#', '=', ' ', '*', '[']).trim_end_matches([':', '*']).to_owned()
     };
-    let items = lines.iter().filter(|line| line.starts_with(['-', '*', '\u{2022}'])).count();
+    let bullets = lines.iter().filter(|line| line.starts_with(['-', '*', '\u{2022}'])).count();
+    // `2.1.0: fixed ...`
+    let numbered = |line: &&&str| {
+        line.split_once(": ").is_some_and(|(first, _)| !first.contains(' ') && is_version(first))
+    };
+    let numbered = lines.iter().filter(numbered).count();
+    let is_titled = || OF_RELEASES.iter().any(|title| lines[0].contains(title));
+    if numbered > 1 && numbered * 2 >= lines.len() && is_titled() {
+        return true;
+    }
+    let items = bullets;
     if items < 2 || items * ITEMS < lines.len() {
         return false;
     }
@@ -185,6 +212,8 @@ mod tests {
         for text in [
             "# Changelog\n\n## 2.4.0\n\n### Fixed\n- the clock was behind after a resume\n- a crash\n",
             "Release notes 7.1\n* time sync: the guest's clock is set after a restore\n* the wrong time zone is gone\n",
+            "Versionshinweise\n2.1.0: Behoben: die Uhr ging nach.\n2.0.9: Neu: Farben.\n",
+            "func TestLate(t *testing.T) {\n c := late()\n if c.ok() {\n t.Fatalf(\"clock skew\")\n }\n}\n--- PASS: TestLate (0.00s)\n",
             "#[test]\nfn clock_is_behind() {\n let a = skewed();\n assert!(a.behind());\n assert_eq!(a.by(), 5);\n}\n",
             "Exercise 3\nThe clock of a guest is ten minutes behind. Why?",
             "Example 4-2 shows a machine whose clock drifts.",

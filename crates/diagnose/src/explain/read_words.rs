@@ -28,6 +28,8 @@ const OF_READS: &[(&str, &str)] = &[
     ("computer to sleep", "suspend"),
     ("clock_gettime64", REFUSED),
     ("pvclock_clocksource_read", "pvclock_clocksource_read"),
+    ("__vdso_clock_gettime", "vDSO"),
+    ("__vdso_gettimeofday", "vDSO"),
     ("read_hpet", "read_hpet"),
     ("acpi_pm_read", "acpi_pm_read"),
     ("notsc", "notsc"),
@@ -67,6 +69,7 @@ const OF_READS: &[(&str, &str)] = &[
     ("queryperformancecounter", "QueryPerformanceCounter"),
     ("clock_process_cputime_id", CPU_TIME),
     ("clock_thread_cputime_id", CPU_TIME),
+    ("clock_monotonic_raw", "CLOCK_MONOTONIC_RAW"),
     ("clock_monotonic_coarse", "COARSE clocks"),
     ("clock_realtime_coarse", "COARSE clocks"),
     ("gettimeofday", "gettimeofday"),
@@ -110,6 +113,37 @@ const OF_XEN: &str = "xen";
 const WITH_XEN: [&str; 6] =
     ["clocksource", "clock source", "gettimeofday", "clock_gettime", "vdso", "tsc"];
 
+/// The page of programs with a clock of their own, and words of texts about one that is wrong.
+const OWN_CLOCK: &str = "rte_get_tsc_hz";
+const OWN_READS: [&str; 4] = ["rdtsc", "rdtscp", "__rdtsc", "rdtsc()"];
+const OWN_FAULTS: [&str; 7] = ["drift", "drifts", "drifting", "skews", "off", "wrong", "diverge"];
+const OWN_RATES: [&str; 6] =
+    ["calibrat", "ticks_per_ns", "ticks per", "tick rate", "tsc frequency", "tsc_hz"];
+
+/// Words for any clock that goes back: in a text about what sets a wall clock, the monotonic clock has to be named.
+const ANY_BACK: [&str; 8] = [
+    "time goes backwards",
+    "go back in time",
+    "backward jumps",
+    "time going backwards",
+    "clock going backwards",
+    "clock goes backwards",
+    "goes back in time",
+    "went back in time",
+];
+const OF_WALLS: [&str; 8] =
+    ["ntp", "ntpd", "chrony", "chronyd", "ntpdate", "settimeofday", "wall clock", "leap second"];
+const WITH_BACK: [&str; 8] = [
+    "monotonic",
+    "clock_monotonic",
+    "steady_clock",
+    "instant",
+    "instant::now",
+    "nanotime",
+    "tsc",
+    "rdtsc",
+];
+
 /// The pages that concern a text in prose about reads of the clock.
 pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let small = small(text);
@@ -118,6 +152,9 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     for (name, page) in OF_READS {
         let is_it = match (*name, *page) {
             ("clock()", _) => !found.is_empty(),
+            (name, BACK) if OF_WALLS.into_iter().any(is_word) => {
+                !ANY_BACK.contains(&name) || WITH_BACK.into_iter().any(is_word)
+            }
             (_, OF_XEN) => WITH_XEN.into_iter().any(is_word),
             (_, REFUSED) => WITH_REFUSED.into_iter().any(is_word),
             (_, EC2) => WITH_EC2.into_iter().any(is_word),
@@ -127,6 +164,15 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
         if is_it && is_word(name) && !found.contains(page) {
             found.push(*page);
         }
+    }
+    let any = |words: &[&str]| words.iter().any(|word| is_word(word));
+    // A program that counts the TSC's ticks by a frequency of its own drifts against the kernel's clocks.
+    if any(&OWN_READS)
+        && any(&OWN_FAULTS)
+        && OWN_RATES.iter().any(|word| small.contains(word))
+        && !found.contains(&BACK)
+    {
+        found.insert(0, OWN_CLOCK);
     }
     if found.contains(&TIMERS) {
         found = vec![TIMERS];
@@ -164,6 +210,9 @@ mod tests {
         );
         assert_eq!(of_reads("a monotonic clock that goes back in time"), [BACK]);
         assert_eq!(of_reads("MySQL runs on EC2"), [""; 0]);
+        assert_eq!(of_reads("our calibrated rdtsc clock drifts"), [OWN_CLOCK]);
+        assert_eq!(of_reads("clock_monotonic_raw is slow"), ["CLOCK_MONOTONIC_RAW"]);
+        assert_eq!(of_reads("ntp steps, and we see the clock going backwards"), [""; 0]);
         assert_eq!(of_reads("panicked at 'supplied instant is later than self'"), [BACK]);
         for other in [
             "does notscale",

@@ -8,12 +8,33 @@ use super::wall_words::has;
 /// Words of the list of guests that name the clock, and no guest.
 const NO_GUESTS: [&str; 4] = ["wall clock", "wall-clock", "clock_realtime", "not yet valid"];
 /// Others that sleep and wake with a clock of their own.
-const SLEEPERS: [&str; 8] =
-    ["colima", "minikube", "wsl", "wsl2", "hyper-v", "virtualbox", "vmware", "hypervisor"];
+const SLEEPERS: [&str; 11] = [
+    "colima",
+    "minikube",
+    "wsl",
+    "wsl2",
+    "hyper-v",
+    "virtualbox",
+    "vmware",
+    "hypervisor",
+    "container",
+    "containers",
+    "docker",
+];
 /// Words of the list of stops that name a clock, and no stop.
 const NO_STOPS: [&str; 4] = ["kvm-clock", "kvmclock", "kvm clock", "microvm"];
 /// Words of a stop that are too weak to be in that list.
-const STOPS: [&str; 6] = ["sleep", "slept", "resume", "resumed", "restore", "restored"];
+const STOPS: [&str; 9] = [
+    "sleep",
+    "slept",
+    "resume",
+    "resumed",
+    "restore",
+    "restored",
+    "suspended",
+    "migrated",
+    "migration",
+];
 /// What else is said of a time that is wrong.
 const WRONG: [&str; 22] = [
     "stops advancing",
@@ -78,6 +99,8 @@ mod tests {
             "after each resume of the guest\nits clock is behind",
             "clock of a vm\n\nit was suspended; now `date` is out of sync",
             "the guest was restored, and its certificates are not yet valid",
+            "time difference in docker containers after windows sleep",
+            "the time in the vm is different after each suspend of the host",
         ] {
             assert!(tells(text), "{text}");
         }

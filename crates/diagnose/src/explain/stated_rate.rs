@@ -1,5 +1,6 @@
 //! The rate at which a clock goes wrong, as a text in prose states it: `20 ms ahead every 30 seconds`, `1.5s/day`.
 
+use super::ratios;
 use clocksmith_facts::units;
 
 /// Words between an amount and its time, at most.
@@ -122,6 +123,9 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
     let begins = |word: &&str| WRONG.iter().any(|wrong| word.starts_with(wrong));
     let has_noun = words.iter().any(|word| NOUNS.contains(word));
     let has_verb = words.iter().any(|word| VERBS.iter().any(|verb| word.starts_with(verb)));
+    if let Some(found) = ratios::of_words(&words) {
+        return Some(found);
+    }
     // An offset that a daemon corrects also decreases at a rate.
     let is_corrected = words.iter().any(|word| CORRECTED.iter().any(|verb| word.starts_with(verb)));
     if is_corrected || !(has_noun || has_verb && names) {
@@ -138,7 +142,10 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
         let per =
             (after..words.len().min(after + BETWEEN + 1)).find(|at| PER.contains(&words[*at]))?;
         let between = &words[after..per];
-        if WEAK.contains(&words[per]) && !between.iter().any(begins) {
+        // `drifts 7 minutes in a week`: the verb may be before the amount.
+        let is_verb = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
+        let led = words[at.saturating_sub(BETWEEN)..at].iter().any(is_verb);
+        if WEAK.contains(&words[per]) && !led && !between.iter().any(begins) {
             return None;
         }
         // `a second time every day`
@@ -299,6 +306,8 @@ mod tests {
             ("every 10 minutes the clock loses about 3 seconds", 5000.0),
             ("in 24 hours the rtc has gained 5 minutes", 3472.0),
             ("the vm's clock runs 5 % slow", 50_000.0),
+            ("the clock drifts 7 minutes in 2 days", 2430.6),
+            ("our clock loses 40 seconds over a week", 66.1),
             ("my router gains 7 seconds an hour. ntpclient sets it each night", 1944.0),
             ("since the move, time passes twice as fast in there", 1e6),
             (

@@ -33,7 +33,8 @@ const STEMS: [&str; 19] = [
 ];
 
 /// Pages of products, of tools and of this program's own words: their names say nothing of a clock.
-const OTHERS: [&str; 61] = [
+const OTHERS: [&str; 62] = [
+    "container clock",
     "verdict",
     "layer",
     "path",
@@ -174,8 +175,12 @@ const CALLS: [&str; 33] = [
 const FAULTY: [&str; 3] = ["TOTP", "RequestTimeTooSkewed", "GPS week rollover"];
 
 /// Words about clocks.
-const CLOCKS: [&str; 13] = [
+const CLOCKS: [&str; 17] = [
     "clock",
+    "tsc",
+    "clock_monotonic",
+    "clock_monotonic_coarse",
+    "clock_gettime",
     "clocks",
     "clocksource",
     "ntp",

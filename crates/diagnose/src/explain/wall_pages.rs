@@ -95,16 +95,26 @@ const TIMERS: &str = "libvirt timers";
 const PTP: &str = "phc2sys";
 const PULSE: &str = "ts2phc";
 const UUID: &str = "UUID";
-const DESKTOP: &str = "Docker Desktop";
+pub(super) const DESKTOP: &str = "Docker Desktop";
 const VMWARE: &str = "vmware-toolbox-cmd timesync";
 const VBOX: &str = "VirtualBox";
 const AGENT: &str = "guest agent";
-const PANIC: &str = "Clock offset exceeds panic threshold";
+/// The page of the clock that containers share.
+pub(super) const CONTAINER: &str = "container clock";
+/// The page of requests whose time a server refuses.
+pub(super) const REQUEST: &str = "RequestTimeTooSkewed";
+/// The page of the clock that programs measure intervals with and should not.
+pub(super) const REALTIME: &str = "CLOCK_REALTIME";
+/// The page of the clock that counts the time of a sleep.
+pub(super) const BOOTTIME: &str = "CLOCK_BOOTTIME";
+/// The page of clocks that have to be set in one step.
+pub(super) const PANIC: &str = "Clock offset exceeds panic threshold";
 const KERBEROS: &str = "Clock skew too great";
-const MAKESTEP: &str = "makestep";
+/// The page of steps and of slewing.
+pub(super) const MAKESTEP: &str = "makestep";
 const WAIT: &str = "systemd-time-wait-sync";
 const REACH: &str = "NTP reach 0";
-const TWO: &str = "two-masters";
+pub(super) const TWO: &str = "two-masters";
 
 /// Names, in small letters, and the word of the page. The first ones are printed: products, then errors, then states.
 pub(super) const PAGES: &[(&str, &str)] = &[
@@ -281,6 +291,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("other operating system", LOCAL_RTC),
     ("fake-hwclock", SAVED),
     ("raspberr", SAVED),
+    ("raspbian", SAVED),
     ("orange pi", SAVED),
     ("orangepi", SAVED),
     ("mks pi", SAVED),
@@ -327,6 +338,8 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("runs slow", RATE),
     ("clock drifts fast", RATE),
     ("massive drift", RATE),
+    ("slow system clock", RATE),
+    ("fast system clock", RATE),
     ("totp", "TOTP"),
     ("2fa code", "TOTP"),
     ("2fa codes", "TOTP"),
@@ -336,7 +349,9 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("enabling 2fa", "TOTP"),
     ("using 2fa", "TOTP"),
     ("with 2fa", "TOTP"),
-    ("two factor", "TOTP"),
+    ("two factor auth", "TOTP"),
+    ("two factor code", "TOTP"),
+    ("two factor login", "TOTP"),
     ("two-factor", "TOTP"),
     ("two step authentication", "TOTP"),
     ("two-step authentication", "TOTP"),
@@ -442,7 +457,14 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("are migrated", "migration"),
     ("migrating", "migration"),
     ("time too skewed", "RequestTimeTooSkewed"),
+    ("peer is unsynced", "stratum"),
+    ("not synced (alarm)", "stratum"),
+    ("li_alarm", "stratum"),
+    ("strata too high", "stratum"),
+    ("stratum too high", "stratum"),
     ("requesttimetooskewed", "RequestTimeTooSkewed"),
+    ("tinker step", MAKESTEP),
+    ("stepback", MAKESTEP),
     ("slew", MAKESTEP),
     ("slews", MAKESTEP),
     ("slewed", MAKESTEP),
@@ -488,7 +510,10 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("\u{65e0}\u{6cd5}\u{540c}\u{6b65}", REACH),
     ("fight over", TWO),
     ("two time daemons", TWO),
-    ("two ntp", TWO),
+    ("two ntp daemons", TWO),
+    ("two ntp clients", TWO),
+    ("two ntp services", TWO),
+    ("two ntp programs", TWO),
     ("disable the time synchronization", TWO),
     ("disable time sync", TWO),
     ("time skew", HOSTS),

@@ -1,12 +1,13 @@
 //! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is
 //! said about them. Not in this module: texts about reads of the clock ([`super::read_words`]).
 
+use super::beside::{OF_CLUSTERS, OF_DESKTOPS, OF_DOCKER, OF_KEEPERS, OF_SAVED, only_in_a_list};
 use super::clock_faults;
 use super::wall_pages::{
-    BOOT, CERTIFICATE, EXPIRED, FAKED, LEAP, LOCAL_RTC, LOGS, OF_GUESTS, OF_TLS, PAGES, RATE,
-    SAVED, STALE, TOKEN, UNIT, XEN, ZONE,
+    BOOT, CERTIFICATE, CONTAINER, DESKTOP, EXPIRED, FAKED, HOSTS, LEAP, LOCAL_RTC, LOGS, MAKESTEP,
+    OF_GUESTS, OF_TLS, PAGES, RATE, REALTIME, SAVED, STALE, TOKEN, TWO, UNIT, XEN, ZONE,
 };
-use super::{listed, refused, short_sleep, stale, stated_rate, unit};
+use super::{camel, listed, refused, relations, short_sleep, stale, stated_rate, unit};
 
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
@@ -304,7 +305,7 @@ const OF_READS: [&str; 13] = [
 ];
 
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
-    let small = in_full(small(text));
+    let small = in_full(small(&camel::spelled(text)));
     if refused::tells(&small) {
         return vec![refused::PAGE];
     }
@@ -314,7 +315,12 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let any = |words: &[&str]| words.iter().any(|word| is_word(word));
     let is_unit = unit::tells(&small);
     let is_rated = short_sleep::found(&small).is_some() || stated_rate::of_small(&small).is_some();
-    let named = is_unit || is_rated || any(SUBJECT) || clock_faults::is_off(&flat, any(OF_GUESTS));
+    let related = relations::pages(&small);
+    let named = is_unit
+        || is_rated
+        || !related.is_empty()
+        || any(SUBJECT)
+        || clock_faults::is_off(&flat, any(OF_GUESTS) || any(&OF_KEEPERS));
     if !named && (any(&OF_READS) || !clock_faults::tells(&small)) {
         return Vec::new();
     }
@@ -331,13 +337,42 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             STALE => is_stale,
             CERTIFICATE => any(OF_TLS),
             // A date that was saved is a past one.
-            SAVED => *name == SAVED || !any(&AHEAD),
+            // On Linux itself a container has the clock of its host.
+            DESKTOP if OF_DOCKER.contains(name) => any(&OF_DESKTOPS),
+            // A bare word of clusters does not report a fault.
+            HOSTS if OF_CLUSTERS.contains(name) => clock_faults::states(&small),
+            WSL => !only_in_a_list(&small, name),
+            SAVED => *name == SAVED || !any(&AHEAD) && any(&OF_SAVED),
             BOOT => !is_unit,
             _ => true,
         };
         if is_it && is_word(name) && !found.contains(page) {
             found.push(*page);
         }
+    }
+    if any(&OF_DOCKER) && !any(&OF_DESKTOPS) && !related.iter().any(|(page, _)| *page == CONTAINER)
+    {
+        found.push(CONTAINER);
+    }
+    // A container has the clock of the guest of its desktop product.
+    if found.contains(&DESKTOP) && !any(OF_GUESTS) {
+        found.retain(|page| *page != STALE);
+    }
+    for (page, leads) in related {
+        // A clock that runs at a wrong rate is set again and again.
+        let is_doubtful = page == TWO && is_rated;
+        if leads {
+            found.retain(|other| *other != page);
+            found.insert(0, page);
+        } else if !is_doubtful && !found.contains(&page) {
+            found.push(page);
+        }
+    }
+    // Without steps the error of the frequency is the daemon's own doing.
+    if any(&["tinker step 0"]) && !is_rated {
+        found.retain(|page| *page != RATE);
+        found.retain(|page| *page != MAKESTEP);
+        found.insert(0, MAKESTEP);
     }
     if any(&["not yet valid", "not valid yet"]) && !any(OF_TLS) && !found.contains(&TOKEN) {
         found.push(TOKEN);
@@ -374,8 +409,13 @@ const OF_ERRORS: [&str; 5] =
 
 /// Whether a text says that a clock is wrong: in a sentence, by a rate, or by an error that nothing else causes.
 pub(super) fn says_wrong(text: &str) -> bool {
-    let small = in_full(small(text));
+    let small = in_full(small(&camel::spelled(text)));
+    let pages = of_text(text);
     let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Intervals are wrong there, and the clock may be right.
+    if pages.first() == Some(&REALTIME) && !clock_faults::is_off(&flat, true) {
+        return false;
+    }
     let is_foreign = flat.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count() > FOREIGN;
     clock_faults::states(&small)
         || clock_faults::states(&flat)
@@ -383,7 +423,7 @@ pub(super) fn says_wrong(text: &str) -> bool {
         || refused::tells(&small)
         || is_foreign
         || STATED.iter().any(|words| flat.contains(words))
-        || of_text(text).iter().any(|page| OF_ERRORS.contains(page))
+        || pages.iter().any(|page| OF_ERRORS.contains(page))
 }
 
 /// Errors by which a server or a library says that the time of a request is wrong.
@@ -397,6 +437,9 @@ const STATED: [&str; 5] = [
 
 /// Letters from which on a text is of another language, whose words for faults are not known here.
 const FOREIGN: usize = 10;
+
+/// The page of WSL.
+const WSL: &str = "WSL";
 
 /// Words of a text about a clock that shows a future time.
 const AHEAD: [&str; 4] = ["ahead", "in the future", "too fast", "fast"];
@@ -454,6 +497,11 @@ mod tests {
             assert!(of_text(text).contains(&page), "{text}");
         }
         assert_eq!(of_text("The clock in the VM should not drift by more than 0.1 s"), [GENERAL]);
+        // A small board has no clock of its own; that one drifts while it runs is another matter.
+        assert!(!of_text("Raspberry Pi 4, NTP: the system clock drifts by hours").contains(&SAVED));
+        assert!(
+            !of_text("two factors: the clock_gettime call, and the time drift").contains(&"TOTP")
+        );
     }
 
     #[test]
@@ -517,6 +565,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_not_about_a_wall_clock() {
+        assert_eq!(of_text("OS: Ubuntu 22.04, in WSL\nThe time is wrong."), [""; 0]);
         for other in [
             "Clock skew: 0.145 ns between the two registers",
             "user time 1.2 s, system time 0.3 s",

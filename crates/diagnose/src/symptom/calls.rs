@@ -164,10 +164,25 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
         .weighs(
             Weight::PerhapsSlow,
             format!(
-                "The traced program reads the time by system call ({} call{plural} of {}): the vDSO did not serve it.",
-                calls.count, calls.call
+                "The traced program reads the time by system call ({} call{plural} of {}): the vDSO did not serve it.{}",
+                calls.count,
+                calls.call,
+                small_part(calls)
             ),
         )
+}
+
+/// Percent of a table's time up to which a row is a small part of it.
+const SMALL: f64 = 10.0;
+
+/// That other calls of a table take the time, if they do.
+fn small_part(calls: &Calls) -> String {
+    match calls.percent.filter(|percent| *percent < SMALL) {
+        Some(percent) => format!(
+            " They take {percent:.1} % of the time of its system calls: a faster clock saves no more than that."
+        ),
+        None => String::new(),
+    }
 }
 
 /// The text for ltrace's figures, without strace's words about system calls.

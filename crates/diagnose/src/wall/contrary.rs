@@ -32,7 +32,7 @@ pub(crate) fn wrong_rate<'a>(
     let grows = told.drift_ppm.zip(Some(&told.places.drift));
     // A rate whose uncertainty is half of its value or more is ignored.
     let known = |ppm: &f64| told.skew_ppm.is_none_or(|skew| skew < ppm.abs() / 2.0);
-    let steered = told.frequency_ppm.filter(known).zip(Some(&told.places.frequency));
+    let steered = told.rate_ppm().filter(known).zip(Some(&told.places.frequency));
     let (ppm, place) =
         [grows, steered].into_iter().flatten().find(|(ppm, _)| ppm.abs() >= RATE_PPM)?;
     Some((ppm, place.as_ref().unwrap_or(source)))
@@ -103,7 +103,16 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         ));
         shown.push((&told.places.drift, format!("the offset grows by {:.0} ppm", ppm.abs())));
     }
-    if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
+    let most = told.asked_ppm.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    if let Some(ppm) = most.filter(|_| told.asks_by_offset()) {
+        clauses.push(format!(
+            "{daemon} asks for a correction of the rate by up to {:.0} ppm, and may make one of 500 ppm. Its loop asks for that where the \
+             offset is larger than it may step (`tinker step 0`, -x) or large again and again; a wrong rate of the counter is possible \
+             too. Set the clock once (`ntpd -gq`), and see whether the offset comes back",
+            ppm.abs()
+        ));
+        shown.push((&told.places.frequency, format!("asks for {:.0} ppm", ppm.abs())));
+    } else if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
             "{daemon} finds the counter {:.0} ppm {way}, but the kernel corrects at most 500 ppm: \
@@ -160,6 +169,14 @@ fn back_again(large: &[&Correction]) -> Option<f64> {
     (ratio > PART).then_some(later.by_s)
 }
 
+/// Whether two steps in a row have opposite signs and about the same amount.
+fn undone(large: &[&Correction]) -> bool {
+    large.windows(2).any(|pair| {
+        let same = pair[0].program == pair[1].program && pair[0].set && pair[1].set;
+        same && (pair[0].by_s + pair[1].by_s).abs() < pair[0].by_s.abs() * PART
+    })
+}
+
 /// Part of a step from which on an offset after it is the same fault.
 const PART: f64 = 0.05;
 
@@ -212,6 +229,11 @@ fn of_corrections(
              ppm), or something else sets it back. The clocksource in use and the kernel's log show more",
             text(by_s)
         ));
+    } else if undone(&large) {
+        words.push_str(
+            "a step of the opposite sign undid another one, by the same amount. So the clock does not run wrong: the source was wrong for \
+             that time, or another program set the clock and the daemon set it back. With four sources a daemon outvotes a wrong one",
+        );
     } else if told.sources_disagree() {
         words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");
     } else {

@@ -193,15 +193,17 @@ impl View<'_> {
     /// The text for servers that found differences between the wall clocks of hosts, with the first and the last
     /// figure.
     fn hosts_differ(&self, program: &str) -> String {
-        let by: Vec<f64> = self.told.map_or_else(Vec::new, |(told, _)| {
+        let points: Vec<(Option<f64>, f64)> = self.told.map_or_else(Vec::new, |(told, _)| {
             let of_program = told.remarks.iter().filter(|one| one.program == program);
             of_program
                 .filter_map(|one| match one.what {
-                    What::HostsDiffer { by_s } => by_s,
+                    What::HostsDiffer { by_s, at_s } => Some((at_s, by_s?)),
                     _ => None,
                 })
                 .collect()
         });
+        let by: Vec<f64> = points.iter().map(|(_, by)| *by).collect();
+        let grows = super::growth::said(&points).unwrap_or_default();
         // Ceph compares each of its monitors with the first one: the figures belong to one moment.
         let most = by.iter().copied().max_by(f64::total_cmp).filter(|_| program == "Ceph");
         let figures = match (by.first(), by.last()) {
@@ -223,7 +225,7 @@ impl View<'_> {
         };
         format!(
             "{program} found that the wall clocks of its hosts differ{figures}: one of them is not synchronised, was set \
-             wrong, slept or was paused.{own} The line does not say which of them is wrong, and it is not about a clocksource"
+             wrong, slept or was paused.{own}{grows} The line does not say which of them is wrong, and it is not about a clocksource"
         )
     }
 
@@ -275,6 +277,13 @@ impl View<'_> {
                      accept"
                 ),
                 (Some(Severity::Warning), Some(Confidence::High)),
+            ),
+            What::SetInVain => (
+                format!(
+                    "{program} says that it set the wall clock, and the date after it still shows the old time: the kernel did not take the \
+                     time, or something set it back at once. `date -s` as root shows whether the clock can be set at all there"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
             What::NotPermitted => (
                 format!(
@@ -423,14 +432,14 @@ impl View<'_> {
                 (not_running(program, condition.as_deref()), (Some(Severity::Warning), Some(Confidence::Medium)))
             }
             What::AlertUnsynchronised => (
-                "Prometheus' alert NodeClockNotSynchronising says that the kernel called the wall \
+                "Prometheus' alert (NodeClockNotSynchronising, HostClockNotSynchronising) says that the kernel called the wall \
                  clock unsynchronised for minutes, with a bound of its error at the limit of 16 s: \
                  no time daemon synchronises it"
                     .to_owned(),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
             What::AlertOff => (
-                "Prometheus' alert NodeClockSkewDetected says that the kernel still has more than \
+                "Prometheus' alert (NodeClockSkewDetected, HostClockSkew) says that the kernel still has more than \
                  50 ms to correct, and that this does not decrease"
                     .to_owned(),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
@@ -554,6 +563,7 @@ pub(super) fn short(what: &What) -> &'static str {
     match what {
         What::Jumped { forward: true } => "the wall clock jumped ahead",
         What::Jumped { forward: false } => "the wall clock jumped back",
+        What::SetInVain => "set, and not kept",
         What::NotSet => "the clock could not be set",
         What::NotPermitted => "Operation not permitted",
         What::NoReply => "no reply from a time server",
@@ -578,8 +588,8 @@ pub(super) fn short(what: &What) -> &'static str {
         What::RtcUnwritten => "the real-time clock was not set",
         What::RtcNone => "no real-time clock",
         What::NoAddress => "no address of a time server",
-        What::AlertUnsynchronised => "NodeClockNotSynchronising",
-        What::AlertOff => "NodeClockSkewDetected",
+        What::AlertUnsynchronised => "an alert: the clock is not synchronised",
+        What::AlertOff => "an alert: the clock is off",
         What::OtherThanMonotonic => "clockcheck: a clock jumped",
         What::NotRunning { .. } => "the time daemon does not run",
         What::RtcUnread { .. } => "no time from the real-time clock",

@@ -435,3 +435,68 @@ fn clock_of_kvm_is_not_advised_in_virtualbox() {
     assert!(advised("QEMU Standard PC (Q35 + ICH9, 2009), BIOS 1.16.2"));
     assert!(!advised("innotek GmbH VirtualBox/VirtualBox, BIOS VirtualBox"));
 }
+
+#[test]
+fn step_that_the_next_one_undoes_is_no_rate() {
+    let steps = |second: &str| {
+        why(&format!(
+            "May  2 02:53:48 a ntpd[14]: time reset -8.407942 s\n\
+             May  2 03:18:04 a ntpd[14]: time reset {second} s\n"
+        ))
+    };
+    let undone = steps("+8.403648");
+    assert!(summary(&undone).contains("does not run wrong"), "{}", summary(&undone));
+    assert!(!summary(&undone).contains("runs too fast"), "{}", summary(&undone));
+    let other = steps("+2.5");
+    assert!(!summary(&other).contains("does not run wrong"), "{}", summary(&other));
+}
+
+#[test]
+fn time_that_a_daemon_sets_in_vain() {
+    let text = |after: &str| {
+        format!(
+            "ntpd: setting time to 2020-02-04 13:00:34.437454 (offset -555.563030s)\n\
+             after: Tue Feb  4 {after} CET 2020\n"
+        )
+    };
+    let vain = why(&text("13:09:52"));
+    assert!(summary(&vain).contains("still shows the old time"), "{}", summary(&vain));
+    assert!(!summary(&vain).contains("set it since"), "{}", summary(&vain));
+    let kept = why(&text("13:00:36"));
+    assert!(!summary(&kept).contains("old time"), "{}", summary(&kept));
+}
+
+#[test]
+fn difference_of_hosts_that_grows_is_a_rate() {
+    let line = |at: &str, by: &str| {
+        format!(
+            "2020-07-15 {at} W | rafthttp: the clock difference against peer bd is too high [1m{by}s > 1s]\n"
+        )
+    };
+    let text = ["01:54:34", "01:55:04", "01:55:34", "01:56:04"]
+        .iter()
+        .zip(["22.150", "22.190", "22.230", "22.270"])
+        .map(|(at, by)| line(at, by))
+        .collect::<String>();
+    let report = why(&text);
+    assert!(
+        summary(&report).contains("grows steadily, by 0.120 s in 90 s"),
+        "{}",
+        summary(&report)
+    );
+    assert!(summary(&report).contains("82."), "{}", summary(&report));
+}
+
+#[test]
+fn correction_that_an_offset_asks_for_is_no_rate() {
+    let line = |ppm: u32| {
+        format!("Sep 14 10:00:01 a ntpd[9]: frequency error {ppm} PPM exceeds tolerance 500 PPM\n")
+    };
+    let report = why(&format!("{ON_TSC}{}{}", line(17_000), line(640)));
+    assert!(cause(&report, CauseId::TscMiscalibrated).is_none(), "{report:#?}");
+    assert!(summary(&report).contains("larger than it may step"), "{}", summary(&report));
+    assert!(!remedies(&report).contains(&"wall-counter-rate"), "{report:#?}");
+    // One steady figure is that of the counter.
+    let steady = why(&format!("{ON_TSC}{}{}", line(3100), line(3050)));
+    assert!(cause(&steady, CauseId::TscMiscalibrated).is_some(), "{steady:#?}");
+}

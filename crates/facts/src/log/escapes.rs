@@ -22,14 +22,16 @@ enum Effect {
 }
 
 /// The length of a colour sequence after the escape character: `[1;33m`. Durations in brackets are not colour
-/// sequences: `[459m`, `[45ms]`, `[5m]`.
+/// sequences: `[459m`, `[45ms]`, `[5m]`, `[1m22.5s > 1s]`.
 fn colour(text: &str) -> Option<usize> {
     let text = text.strip_prefix('[')?;
     let figures = text.bytes().take(12).take_while(|b| b.is_ascii_digit() || *b == b';').count();
     let (figures, rest) = text.split_at(figures);
     let rest = rest.strip_prefix('m')?;
     let byte = |figure: &str| figure.is_empty() || figure.parse::<u8>().is_ok();
-    let duration = ["]", "s]", "in]"].iter().any(|unit| rest.starts_with(unit));
+    let seconds = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let duration = ["]", "s]", "in]"].iter().any(|unit| rest.starts_with(unit))
+        || seconds.len() < rest.len() && ["s ", "s]"].iter().any(|unit| seconds.starts_with(unit));
     (figures.split(';').all(byte) && !duration).then_some(figures.len() + 2)
 }
 
@@ -195,7 +197,13 @@ mod tests {
         ] {
             assert_eq!(read(&format!("{before}[    9.100000]{after} tsc: x")), plain, "{before:?}");
         }
-        for plain in ["a[0] b[12] [m", "up [459m 3s", "took [45ms]", "for [5m] and [12min]"] {
+        for plain in [
+            "a[0] b[12] [m",
+            "up [459m 3s",
+            "took [45ms]",
+            "for [5m] and [12min]",
+            "[1m22.5s > 1s]",
+        ] {
             assert_eq!(read(plain), plain);
         }
     }

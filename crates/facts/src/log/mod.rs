@@ -97,6 +97,11 @@ pub(crate) fn times(line: &str) -> (Option<f64>, Option<f64>) {
     (prefix::strip(line).at, wall::seconds(line))
 }
 
+/// The first date with a time of day in a text, as seconds that only differences of are meaningful.
+pub(crate) fn date_in(text: &str) -> Option<f64> {
+    wall::of_date(text)
+}
+
 /// One event and its line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {

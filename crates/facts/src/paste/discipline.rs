@@ -3,7 +3,7 @@
 use super::{Page, Reader, has};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
-use crate::wall::{TRACKING, TimeSource, What};
+use crate::wall::{Remark, TRACKING, TimeSource, What};
 
 pub(super) const CHRONY: Reader =
     Reader { name: "chronyc tracking", words: &TRACKING, read: chrony };
@@ -121,6 +121,8 @@ pub(super) const PROGRAMS: Reader = Reader {
         "offset is out of range (nan)",
         "NodeClockNotSynchronising",
         "NodeClockSkewDetected",
+        "HostClockNotSynchronising",
+        "HostClockSkew",
         "(invalid for another ",
         "RequestTimeTooSkewed",
         "Signature expired: ",
@@ -183,6 +185,34 @@ fn begins(message: &str, word: &str) -> bool {
         || bare(name) && rest.starts_with(word.trim_start_matches([':', ' ']))
 }
 
+/// Lines after a daemon's in which `date` may show what became of the time that it set.
+const AFTER: usize = 12;
+/// The least step whose failure such a date shows, in seconds, and what a zone moves a date by.
+const LEAST_S: f64 = 30.0;
+const ZONE_S: f64 = 900.0;
+
+/// What BusyBox's ntpd set in vain: `setting time to DATE (offset N)`, and a date afterwards that is off by that offset.
+fn in_vain(page: &Page<'_>, at: usize, line: &str, told: &mut TimeSource) {
+    let Some((_, set)) = line.split_once("setting time to ") else { return };
+    let Some(by_s) = told.corrections.first().filter(|one| one.set).map(|one| one.by_s) else {
+        return;
+    };
+    let is_zone = (by_s - (by_s / ZONE_S).round() * ZONE_S).abs() < LEAST_S;
+    let later = (at + 1..page.len().min(at + 1 + AFTER))
+        .map(|number| page.line(number))
+        .find(|line| !line.contains("ntpd") && crate::log::date_in(line).is_some());
+    let dates = crate::log::date_in(set).zip(later.and_then(crate::log::date_in));
+    let Some((set, later)) = dates.filter(|_| by_s.abs() >= LEAST_S && !is_zone) else { return };
+    if (later - set + by_s).abs() < by_s.abs() / 5.0 {
+        told.corrections.iter_mut().for_each(|one| one.set = false);
+        told.remarks.push(Remark {
+            what: What::SetInVain,
+            program: "ntpd",
+            source: page.source(at),
+        });
+    }
+}
+
 fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
     // A mailer may have wrapped the figure of ntpdate, a console in its last column that of apt.
     let cut = page.line(at).trim_end().ends_with(" offset");
@@ -192,6 +222,7 @@ fn daemon_log(page: &mut Page<'_>, at: usize) -> usize {
     if !super::writers::says_itself(page.line(at), &told) {
         return 0;
     }
+    in_vain(page, at, &line, &mut told);
     // ntpdate -q prints the same words and sets nothing.
     let asks = |number: usize| page.line(number).contains("ntpdate -q");
     if told.corrections.iter().any(|one| one.program == "ntpdate")

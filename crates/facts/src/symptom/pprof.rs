@@ -22,6 +22,9 @@ fn read_list(page: &mut Page<'_>, at: usize) -> usize {
         rest.contains(" of Total").then(|| percent(share)).flatten()
     };
     let (Some(symbol), Some(all)) = (symbol, share_of(page.line(at))) else { return 0 };
+    if is_of_macos(page, at) {
+        return 0;
+    }
     let mut profile = Profile { counted: Counted::above_pprof(page, at), ..Profile::default() };
     // The share of the function's own instructions is not in this line.
     profile.add(symbol, 0.0, Some(all));
@@ -31,8 +34,18 @@ fn read_list(page: &mut Page<'_>, at: usize) -> usize {
     1
 }
 
+/// Lines around one of a profile in which the files of its functions show another system.
+const AROUND: usize = 40;
+
+/// Whether a profile is of macOS, whose clocks are others: its functions are in files of that name.
+fn is_of_macos(page: &Page<'_>, at: usize) -> bool {
+    const FILES: [&str; 3] = ["_darwin_amd64.s", "_darwin_arm64.s", "libsystem_kernel.dylib"];
+    let lines = at.saturating_sub(AROUND)..page.len().min(at + AROUND);
+    lines.map(|number| page.line(number)).any(|line| FILES.iter().any(|file| line.contains(file)))
+}
+
 fn read(page: &mut Page<'_>, at: usize) -> usize {
-    if row(page.line(at)).is_none() {
+    if row(page.line(at)).is_none() || is_of_macos(page, at) {
         return 0;
     }
     let mut profile = Profile { counted: Counted::above_pprof(page, at), ..Profile::default() };

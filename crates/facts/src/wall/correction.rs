@@ -93,7 +93,12 @@ impl TimeSource {
         {
             let frequency_ppm =
                 Some(rest.split(' ').next()?.parse().ok().filter(|ppm: &f64| ppm.is_finite())?);
-            return Some(Self { daemon: "ntpd", frequency_ppm, ..Self::default() });
+            return Some(Self {
+                daemon: "ntpd",
+                frequency_ppm,
+                asked_ppm: frequency_ppm.into_iter().collect(),
+                ..Self::default()
+            });
         }
         // ntpd_settime() of OpenNTPD: `set local clock to DATE (offset 3600.1s)`.
         if let Some(rest) = behind(line, "set local clock to ") {

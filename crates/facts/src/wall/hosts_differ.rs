@@ -27,6 +27,10 @@ pub(super) fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
         ("YugabyteDB", figure(rest))
     } else if let Some(rest) = behind(line, "Reported time is too far out of sync with master.") {
         ("HBase", behind(rest, "Time difference of ").and_then(figure))
+    } else if let Some(rest) = behind(line, "host clock skew of ")
+        && rest.contains(" exceeds ")
+    {
+        ("Weave Net", figure(rest))
     } else if let Some((_, rest)) =
         line.split_once(" clock skew ").filter(|(head, _)| of_monitor(head))
     {
@@ -34,7 +38,8 @@ pub(super) fn hosts_differ(line: &str, source: &Source) -> Option<Remark> {
     } else {
         return None;
     };
-    Some(Remark { what: What::HostsDiffer { by_s }, program, source: source.clone() })
+    let at_s = crate::log::times(line).1;
+    Some(Remark { what: What::HostsDiffer { by_s, at_s }, program, source: source.clone() })
 }
 
 /// Whether the text before a message is the name of a Ceph monitor: `mon.a`, `[WRN]  mon.2 192.0.2.48:6790/0`, `cluster
@@ -72,12 +77,17 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> Option<(&'static str, What)> {
-        of_line(line, &Source("log:1".into())).map(|remark| (remark.program, remark.what))
+        let remark = of_line(line, &Source("log:1".into()))?;
+        let what = match remark.what {
+            What::HostsDiffer { by_s, .. } => What::HostsDiffer { by_s, at_s: None },
+            what => what,
+        };
+        Some((remark.program, what))
     }
 
     #[test]
     fn servers_say_by_how_much_the_clocks_of_hosts_differ() {
-        let differ = |program, by_s| Some((program, What::HostsDiffer { by_s }));
+        let differ = |program, by_s| Some((program, What::HostsDiffer { by_s, at_s: None }));
         for (line, program, by_s) in [
             (
                 "W | rafthttp: the clock difference against peer 4e8d is too high [12.5s > 1s]",
@@ -103,6 +113,11 @@ mod tests {
                 "Reported time is too far out of sync with master.  Time difference of 53040ms > max allowed of 30000ms",
                 "HBase",
                 Some(53.04),
+            ),
+            (
+                "-> 192.0.2.7:6783 failed host clock skew of 4200s exceeds 900s limit, retry: 2020-01-01",
+                "Weave Net",
+                Some(4200.0),
             ),
             ("    mon.b clock skew 0.25s > max 0.05s (latency 0.0004s)", "Ceph", Some(0.25)),
             (

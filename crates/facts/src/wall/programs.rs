@@ -173,7 +173,7 @@ fn loki(line: &str) -> Option<Said> {
 
 fn others(line: &str) -> Option<Said> {
     if let Some(rest) = behind(line, "remote wall time is too far ahead (") {
-        return Some(("CockroachDB", What::HostsDiffer { by_s: go_duration(rest) }));
+        return Some(("CockroachDB", What::HostsDiffer { by_s: go_duration(rest), at_s: None }));
     }
     if line.contains("Clock considered unsynchronized")
         || line.contains("ntp_gettime() returned TIME_ERROR")
@@ -297,7 +297,7 @@ mod tests {
             said("clock offset: 1.5s, prev: 2018 m=+40.0, now: 2018 m=+41.5"),
             held("PD", 1.5)
         );
-        let differ = What::HostsDiffer { by_s: Some(97.5) };
+        let differ = What::HostsDiffer { by_s: Some(97.5), at_s: None };
         assert_eq!(
             said("remote wall time is too far ahead (1m37.5s) to be trustworthy"),
             Some(("CockroachDB", differ))

@@ -40,6 +40,8 @@ pub enum What {
     HostsDiffer {
         /// Their difference in seconds; `None`: the line does not state it.
         by_s: Option<f64>,
+        /// The date and the time of day of the line, as seconds that only differences of are meaningful.
+        at_s: Option<f64>,
     },
     /// A daemon found an offset of the clock that is larger than it corrects automatically.
     TooFar {
@@ -50,6 +52,8 @@ pub enum What {
     Recorded,
     /// The clock was set; the line does not state by how much.
     Set,
+    /// A daemon says that it set the clock, and the clock shows the old time afterwards.
+    SetInVain,
     /// The tools of a hypervisor saw the host's clock advance between two checks.
     HostWentOn {
         /// Seconds; negative: back.
@@ -177,13 +181,14 @@ pub(super) const MOST: usize = 32;
 /// timesyncd-manager.c; `ntp_adjtime_error_handler()` in ntp_loopfilter.c and `clock_update()` in ntp_proto.c;
 /// settime() in coreutils' date.c; `VerifyClockOffset()` in CockroachDB's clock_offset.go; Ceph's `MON_CLOCK_SKEW`;
 /// `checkClockSkew()` in HBase's ServerManager; `systime_mon.go` of PD and TiDB.
-const WORDS: [(&str, &str, What); 34] = [
+const WORDS: [(&str, &str, What); 35] = [
     ("ntpq: read: Connection refused", "ntpd", What::NotRunning { condition: None }),
     ("ntpdc: read: Connection refused", "ntpd", What::NotRunning { condition: None }),
     ("506 Cannot talk to daemon", "chronyd", What::NotRunning { condition: None }),
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
     ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
     ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
+    ("NTP CRITICAL: Server not synchronized, Offset unknown", "check_ntp", What::OffsetUnknown),
     ("offset is out of range (nan)", "ntpmon", What::OffsetUnknown),
     ("hwclock: cannot open /dev/rtc0: Device or resource busy", "hwclock", What::RtcBusy),
     ("hwclock: Cannot access the Hardware Clock via any known method", "hwclock", What::RtcNone),
@@ -197,18 +202,18 @@ const WORDS: [(&str, &str, What); 34] = [
     ("Clock offset exceeds panic threshold", "ntpd", What::TooFar { by_s: None }),
     ("date: cannot set date: Operation not permitted", "date", What::NotPermitted),
     ("system time jump backward", "PD or TiDB", What::WentBack),
-    ("clock skew detected on mon.", "Ceph", What::HostsDiffer { by_s: None }),
+    ("clock skew detected on mon.", "Ceph", What::HostsDiffer { by_s: None, at_s: None }),
     (
         "clock synchronization error: this node is more than ",
         "CockroachDB",
-        What::HostsDiffer { by_s: None },
+        What::HostsDiffer { by_s: None, at_s: None },
     ),
     (
         "fewer than half the known nodes are within the maximum offset",
         "CockroachDB",
-        What::HostsDiffer { by_s: None },
+        What::HostsDiffer { by_s: None, at_s: None },
     ),
-    ("] is too great! UTC now: ", "EventStore", What::HostsDiffer { by_s: None }),
+    ("] is too great! UTC now: ", "EventStore", What::HostsDiffer { by_s: None, at_s: None }),
     ("time.SyncController: setting time to ", "Talos", What::Set),
     ("System clock time unset or jumped backwards", "systemd-timesyncd", What::Recorded),
     ("System time before build time, advancing clock", "systemd", What::Recorded),
@@ -301,9 +306,9 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         return found;
     }
     // chrony's sys_timex.c; `adjtimex` and ntpd print the same end of the line.
-    if line.contains("adjtim")
-        && line.trim_end().ends_with("Operation not permitted")
-        && ["adjtimex(", "adjtimex:", "ntp_adjtime(", "adjtime(", "ntp_adjtime:"]
+    if line.contains("adj")
+        && line.trim_end_matches([' ', '`', '"', '\'']).ends_with("Operation not permitted")
+        && ["adj_systime:", "adjtimex(", "adjtimex:", "ntp_adjtime(", "adjtime(", "ntp_adjtime:"]
             .iter()
             .any(|word| line.contains(word))
     {
@@ -320,11 +325,14 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         return remark("systemd-timesyncd", What::NoAddress);
     }
     // A firing alert, by its labels; a rule and a page about it have the name in another place.
-    let fires = line.contains("alertname") || line.contains("firing");
-    if fires && line.contains("NodeClockNotSynchronising") {
+    let fires = ["alertname", "firing", "[FIRING:"].iter().any(|word| line.contains(word));
+    // Two collections of rules name it by the node and by the host.
+    let is_alert =
+        |name: &str| ["Node", "Host"].iter().any(|of| line.contains(&format!("{of}Clock{name}")));
+    if fires && is_alert("NotSynchronising") {
         return remark("Prometheus", What::AlertUnsynchronised);
     }
-    if fires && line.contains("NodeClockSkewDetected") {
+    if fires && is_alert("Skew") {
         return remark("Prometheus", What::AlertOff);
     }
     // systemd, PID 1 (`manager_dispatch_time_change_fd()`).
@@ -498,6 +506,8 @@ mod tests {
                 What::NoAddress,
             ),
             ("alertname: NodeClockNotSynchronising", "Prometheus", What::AlertUnsynchronised),
+            ("[FIRING:2] HostClockNotSynchronising", "Prometheus", What::AlertUnsynchronised),
+            ("alertname = HostClockSkew", "Prometheus", What::AlertOff),
             ("[FIRING:1] NodeClockSkewDetected firing (db1)", "Prometheus", What::AlertOff),
         ] {
             assert_eq!(said(line), Some((program, what)), "{line}");

@@ -1,7 +1,7 @@
 //! A time daemon's statements about its source, and the combination of several parts of a text.
 
 use super::remark::MOST;
-use super::{Correction, Phc, Places, PtpPort, Remark};
+use super::{Correction, Phc, Places, PtpPort, Remark, What};
 use serde::Serialize;
 
 /// A time daemon's statements about its source.
@@ -20,6 +20,9 @@ pub struct TimeSource {
     /// The correction of the rate in parts per million, positive if the clock would be slow without it, with the
     /// kernel's sign.
     pub frequency_ppm: Option<f64>,
+    /// The corrections of the rate that ntpd's loop asked for beyond what it may make, in parts per million. An offset that it may not step
+    /// also asks for one.
+    pub asked_ppm: Vec<f64>,
     /// The uncertainty of the rate, in parts per million.
     pub skew_ppm: Option<f64>,
     /// The possible error of the source itself by its accumulated dispersion, in seconds.
@@ -60,6 +63,11 @@ pub struct TimeSource {
     pub places: Places,
 }
 
+/// More than any oscillator is off, in parts per million.
+const OSCILLATOR_PPM: f64 = 5000.0;
+/// The factor from which on two corrections are not those of one rate.
+const VARIES: f64 = 2.0;
+
 impl TimeSource {
     /// Adds another part of the same text.
     pub fn add(&mut self, other: Self) {
@@ -73,6 +81,8 @@ impl TimeSource {
         self.is_local |= other.is_local;
         self.own_clock |= other.own_clock;
         self.frequency_ppm = self.frequency_ppm.or(other.frequency_ppm);
+        self.asked_ppm.extend(other.asked_ppm);
+        self.asked_ppm.truncate(MOST);
         self.skew_ppm = self.skew_ppm.or(other.skew_ppm);
         self.dispersion_s = self.dispersion_s.or(other.dispersion_s);
         self.drift_ppm = self.drift_ppm.or(other.drift_ppm);
@@ -110,6 +120,23 @@ impl TimeSource {
             self.ahead_s = self.ahead_s.filter(is_not(0.0));
             self.dispersion_s = self.dispersion_s.filter(is_not(1.0));
         }
+    }
+
+    /// The correction of the rate, unless ntpd's loop asks for it because of an offset: then its figures vary, are larger than any
+    /// oscillator's, or are beside an offset that was not corrected by a small step.
+    #[must_use]
+    pub fn rate_ppm(&self) -> Option<f64> {
+        self.frequency_ppm.filter(|_| !self.asks_by_offset())
+    }
+
+    /// Whether the corrections that ntpd's loop asked for may come from an offset.
+    #[must_use]
+    pub fn asks_by_offset(&self) -> bool {
+        let sizes = || self.asked_ppm.iter().map(|ppm| ppm.abs());
+        let most = sizes().fold(0.0, f64::max);
+        let least = sizes().fold(f64::INFINITY, f64::min);
+        let of_step = self.remarks_of(|what| matches!(what, What::TooFar { .. })).next().is_some();
+        !self.asked_ppm.is_empty() && (most > OSCILLATOR_PPM || most > least * VARIES || of_step)
     }
 
     /// Whether sources answer with different times, so that the daemon rejects some of them.

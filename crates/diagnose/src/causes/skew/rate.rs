@@ -25,7 +25,7 @@ impl Judge<'_, '_> {
 
     /// The clocksource in use, and the correction of its rate that a time daemon shows in this text.
     fn steered(&self) -> Option<(&str, f64)> {
-        let told = self.case.facts.wall.source.value()?.frequency_ppm;
+        let told = self.case.facts.wall.source.value()?.rate_ppm();
         let kernel = self.case.facts.ntp.value().and_then(|state| state.frequency_ppm);
         Some((self.case.current_name()?, told.or(kernel)?))
     }
