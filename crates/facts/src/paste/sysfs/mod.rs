@@ -151,11 +151,19 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
 }
 
 /// Whether a command without a prompt has its value in a bare comment: a guide, whose author shows what to expect. A
-/// terminal prints no comments, and who shows an own output copies the prompt, or calls the comment the output.
+/// terminal prints no comments, and who shows an own output copies the prompt, or calls the comment the output. A comment
+/// with a double arrow (`# => hpet`) is the sign of documentation for the value of an example, unless the prompt names the
+/// machine.
 fn is_of_a_guide(command: &str, value: &str) -> bool {
     let value = value.trim();
     let comment = value.strip_prefix("//").or_else(|| value.strip_prefix('#'));
-    prompt::read(command).is_none() && comment.is_some_and(|text| text.trim() == shown(value))
+    let prompt = prompt::read(command);
+    comment.is_some_and(|text| {
+        let is_bare = text.trim() == shown(value);
+        let is_of_documentation = text.trim_start().starts_with("=>");
+        prompt.is_none_or(|prompt| is_of_documentation && prompt.host.is_none())
+            && (is_bare || is_of_documentation)
+    })
 }
 
 /// Whether a line with the name of a file and a value is announced as an example, in it or in the line above.
@@ -183,17 +191,20 @@ mod tests {
     #[test]
     fn value_in_a_comment_below_or_behind_the_command_is_read() {
         let path = "/sys/devices/system/clocksource/clocksource0";
-        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "]
-        {
+        let of_any = ["# Output: ", "# ", "// ", "-> ", "// Output: ", "# output: "];
+        let of_a_machine = ["#=> ", "# => "];
+        let of_any = of_any.map(|sign| (sign, "$ "));
+        let of_a_machine = of_a_machine.map(|sign| (sign, "root@db7:~# "));
+        for (sign, prompt) in of_any.into_iter().chain(of_a_machine) {
             let below = format!(
-                "$ cat {path}/current_clocksource\n{sign}hpet\n$ cat {path}/available_clocksource\n{sign}tsc hpet\n"
+                "{prompt}cat {path}/current_clocksource\n{sign}hpet\n{prompt}cat {path}/available_clocksource\n{sign}tsc hpet\n"
             );
             assert_eq!(
                 told(&below),
                 (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]),
                 "{below}"
             );
-            let behind = format!("$ cat {path}/current_clocksource  {sign}hpet\n");
+            let behind = format!("{prompt}cat {path}/current_clocksource  {sign}hpet\n");
             assert_eq!(told(&behind).0.as_deref(), Some("hpet"), "{behind}");
         }
         for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
@@ -210,6 +221,9 @@ mod tests {
             format!("cat {path}/current_clocksource  # tsc\n"),
             format!("cat {path}/current_clocksource\n// tsc\n"),
             format!("sudo cat {path}/current_clocksource\n# tsc\n"),
+            format!("$ cat {path}/current_clocksource\n# => tsc\n"),
+            format!("$ cat {path}/current_clocksource  #=> tsc\n"),
+            format!("cat {path}/current_clocksource\n// => tsc\n"),
         ] {
             assert_eq!(told(&text).0, None, "{text}");
         }
