@@ -2,14 +2,16 @@
 //! several files at once; and the metric of node_exporter or of `watch`.
 
 mod answers;
+mod json;
 mod labelled;
 mod rows;
 mod value;
 mod written;
 
-use super::{Page, Reader, prompt, shown};
+use super::{Page, Reader, host_rows, prompt, shown};
 use crate::{Fact, names};
 use answers::{in_a_sentence, of_a_board, of_host, of_two_commands};
+pub(super) use json::several;
 pub(super) use labelled::CHOICE;
 use labelled::metric;
 use rows::row;
@@ -25,6 +27,7 @@ pub(super) const READER: Reader = Reader {
         "_clocksource_info{",
         "_clocksource",
         "clocksource0/*",
+        "\"clocksource\"",
         // A command that continues in the next line.
         "echo ",
         // The heading of a host.
@@ -44,8 +47,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(rest) = metrics.iter().find_map(|name| line.trim().strip_prefix(name)) {
         return metric(page, at, rest);
     }
+    if let Some(taken) = of_hosts(page, at) {
+        return taken;
+    }
     if line.trim_start().starts_with('|') {
         return row(page, at);
+    }
+    if let taken @ 1.. = json::read(page, at) {
+        return taken;
     }
     if let Some((name, taken)) = write_at(page, at) {
         // A write that the kernel refuses also succeeds: only a reading shows the clocksource in use, and one before
@@ -148,6 +157,19 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         end += 1;
     }
     end - at
+}
+
+/// A table with a row for each host, from its heading on. Where the clocksources differ, they are of no single machine.
+pub(super) fn of_hosts(page: &mut Page<'_>, at: usize) -> Option<usize> {
+    if is_example(page, at) {
+        return None;
+    }
+    let rows = host_rows::rows(page.lines(), at);
+    let (first, last) = (rows.first()?, rows.last()?);
+    if rows.iter().all(|row| row.name == first.name) {
+        told(page, first.line, File::Current, &first.name);
+    }
+    Some(last.line + 1 - at)
 }
 
 /// Whether a command without a prompt has its value in a bare comment: a guide, whose author shows what to expect. A
