@@ -10,7 +10,7 @@ const GAP: usize = 3;
 const LONGEST: usize = 400;
 
 /// Words of a plan, a question or a proposal.
-const PLANS: &str = "will shall should would tomorrow plan planned planning suggested suggests recommends recommended \
+const PLANS: &str = "will i'll we'll shall should would tomorrow plan planned planning suggested suggests recommends recommended \
     advises advised proposed proposes considering thinking maybe morgen werde soll sollte würde könnte darf geplant demain \
     devrais puis-je mañana debo debería puedo domani devo posso dovrei amanhã vou завтра буду стоит хочу";
 /// The same in several words, and in languages without blanks.
@@ -150,6 +150,7 @@ mod tests {
             format!("On Sunday I will run `{WRITE}` and see."),
             format!("Is it safe to run `{WRITE}` on a live host?"),
             format!("Would `{WRITE}` help?"),
+            format!("I'll try `{WRITE}` later."),
             format!("To do on Friday, planned: `{WRITE}`."),
             format!("I did not run `{WRITE}`."),
             format!("Never run `{WRITE}` there."),

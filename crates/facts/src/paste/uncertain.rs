@@ -21,7 +21,8 @@ const SOME: &str = "some certain many most several various manche einige bestimm
     beaucoup algun ciert much varios varias muit cert vári alcun molt alcune некотор многих многие \
     ряде отдельных таких такие деяк багатьох někter určit mnoh niektór pewn wiele wielu sommige \
     bepaalde veel enkele bazı birçok çoğu vissa många några noen visse nogle mange egyes bizonyos \
-    számos joissakin eräissä monissa unele";
+    számos joissakin eräissä monissa unele algum rare seltene seltenen raros raras rari редких rzadki \
+    części część ряда zeldzame few";
 /// Beginnings of words for machines, their parts and cases, of which there are some.
 const MACHINES: &str = "machine system server host guest vm board mainboard motherboard laptop notebook node kernel cpu \
     processor platform computer pc version release distribution device box model case bios firmware \
@@ -31,7 +32,7 @@ const MACHINES: &str = "machine system server host guest vm board mainboard moth
     systém počítač desk případ maszyn serwer komputer przypad systemen systeem makine sunucu maskin \
     kone";
 /// Words for both in languages without blanks, or with other endings.
-const SOME_INSIDE: &str = "部分机 部分服务器 部分主机 部分系统 部分型号 某些 有些机器 有的机器 一部の いくつかの 多くの 일부 많은 특정 anakart moederbord płyt szerver";
+const SOME_INSIDE: &str = "如果出现 如果看到 若出现 部分机 部分服务器 部分主机 部分系统 部分型号 某些 有些机器 有的机器 一部の いくつかの 多くの 일부 많은 특정 anakart moederbord płyt szerver";
 
 /// Parts of words for machines that have a fault.
 const AFFECTED: &str = "affected betroffen affecté touché afectad afetad affett colpit пострадавш затронут подверженн \
@@ -41,8 +42,8 @@ const MAY: &str = "may might kann können könnte peut peuvent puede pueden podr
     можно может могут може může mohou lze może mogą można kan kunnen olabilir görülebilir kunna";
 /// The same in languages without blanks.
 const MAY_INSIDE: [&str; 5] = ["수 있", "ことがあ", "可能", "会出现", "会打印"];
-/// The same in two words.
-const CAN: [&str; 10] = [
+/// The same in several words, and what a reader is to look for.
+const CAN: [&str; 16] = [
     "can contain",
     "can print",
     "can log",
@@ -53,6 +54,12 @@ const CAN: [&str; 10] = [
     "can emit",
     "can write",
     "can look",
+    "look for ",
+    "watch for ",
+    "if you see",
+    "when you see",
+    "you would see",
+    "whenever ",
 ];
 /// Words for an example, or for what is typical.
 const EXAMPLE: &str = "example sample beispiel exemple ejemplo exemplo esempio пример приклад například příklad przykład \
@@ -77,7 +84,8 @@ const ARTICLES: [&str; 9] = [
 
 /// Words with which people write of their own machine, or of what happened.
 const OWN: &str = "i my we our ours me mine here now yesterday today was were did had got saw printed showed wrote \
-    said logged happened appeared attached i'm i've ich wir hier jetzt nun seit mir gestern heute \
+    said logged happened appeared switched became changed started failed demoted marked crashed rebooted froze hung \
+    attached i'm i've ich wir hier jetzt nun seit mir gestern heute \
     je j'ai mon ma mes nous notre nos ici depuis aujourd'hui mi mis yo aquí desde ahora ayer hoy \
     meu meus minha minhas eu aqui agora ontem hoje io mio mia miei qui ieri oggi я вчера сегодня мы \
     здесь теперь včera dnes wczoraj dziś dzisiaj ik wij ons onze mijn vandaag gisteren bugün dün \
@@ -185,7 +193,11 @@ fn is_uncertain(line: &str) -> bool {
     let some = inside(SOME_INSIDE)
         || words.iter().enumerate().any(|(at, word)| {
             let behind = &words[at + 1..words.len().min(at + 4)];
-            begins(word, SOME) && behind.iter().any(|word| begins(word, MACHINES))
+            begins(word, SOME)
+                && behind
+                    .iter()
+                    .take_while(|word| !matches!(**word, "the" | "of"))
+                    .any(|word| begins(word, MACHINES))
         });
     let may = has(MAY) || phrase(&MAY_INSIDE);
     let example = inside(EXAMPLE) || words.iter().any(|word| begins(word, TYPICAL));
@@ -230,6 +242,9 @@ mod tests {
             "Bij sommige servers staat er dan:",
             "En algunos equipos aparece esto:",
             "Em alguns servidores aparece:",
+            "Em algumas máquinas aparece:",
+            "In rare cases a guest logs:",
+            "Look for lines like these:",
             "某些服务器会打印如下日志:",
             "일부 시스템에서 다음이 출력됩니다:",
             "W niektórych komputerach widać wtedy:",
@@ -259,6 +274,8 @@ mod tests {
             "Output:",
             "Some of the dmesg output:",
             "As you can see in dmesg:",
+            "After some days the server switched:",
+            "Some days later, the server:",
             "Symptoms:",
             "Error message:",
             "The affected machine logs:",
