@@ -26,12 +26,13 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
             true => "has an earlier stamp and chooses",
             false => "chooses",
         };
-        log.mixed = Some(format!(
+        let why = format!(
             "the kernel demoted the TSC ({}), and what follows {how} the TSC ({}): these are two boots or \
              two machines, and nothing shows which of them is the present one",
             log.source(given_up),
             log.source(chosen)
-        ));
+        );
+        log.mixed = log.mixed.take().or(Some(why));
         return;
     }
     let back = |entry: &&Entry| match entry.at.zip(given_up.at) {

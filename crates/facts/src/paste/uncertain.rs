@@ -84,7 +84,7 @@ const ARTICLES: [&str; 9] = [
 
 /// Words with which people write of their own machine, or of what happened.
 const OWN: &str = "i my we our ours me mine here now yesterday today was were did had got saw printed showed wrote \
-    said logged happened appeared switched became changed started failed demoted marked crashed rebooted froze hung \
+    said logged happened appeared switched became changed started failed crashed rebooted froze hung \
     attached i'm i've ich wir hier jetzt nun seit mir gestern heute \
     je j'ai mon ma mes nous notre nos ici depuis aujourd'hui mi mis yo aquí desde ahora ayer hoy \
     meu meus minha minhas eu aqui agora ontem hoje io mio mia miei qui ieri oggi я вчера сегодня мы \
