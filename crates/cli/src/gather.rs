@@ -270,6 +270,11 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     } else {
         told_apart(&text.lines, &text.depths)
     };
+    // Stamps that go back have no order of their own; headings give it.
+    let sections = match sections.len() {
+        0 | 1 if ordered && text.log.mixed.is_some() => paste::in_time(&text.lines),
+        _ => sections,
+    };
     if sections.len() > 1 {
         let older = paste::older(&sections, &text.lines, &text.depths);
         let parts = sections.into_iter().zip(older);
@@ -293,6 +298,10 @@ fn told_apart(lines: &[String], depths: &[usize]) -> Vec<Section> {
     let headed = paste::headed(lines);
     if headed.len() > 1 {
         return headed;
+    }
+    let rows = paste::table_rows(lines);
+    if rows.len() > 1 {
+        return rows;
     }
     match paste::hosts(lines) {
         hosts if hosts.len() > paste::HOSTS => Vec::new(),

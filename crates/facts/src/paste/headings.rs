@@ -1,7 +1,7 @@
 //! Separates the machines of one text by headings: `Guest:` and `Host:`, `On 6.8:` and `On 6.1:` and the
 //! headings of programs that run a command on many machines.
 
-use super::{Section, files, prompt};
+use super::{Section, examples, files, log_heading, prompt};
 use crate::log::times;
 use crate::names;
 use std::collections::HashSet;
@@ -104,6 +104,21 @@ pub fn headed(lines: &[String]) -> Vec<Section> {
     parts(lines, !long && !lines.iter().any(|line| line.trim_start().starts_with("```")))
 }
 
+/// The two states of a machine, below a heading `Before the update:` and from one with `After` on, if both show a
+/// clocksource.
+#[must_use]
+pub fn in_time(lines: &[String]) -> Vec<Section> {
+    let Some(before) = examples::before_change(lines) else { return Vec::new() };
+    let halves = [(0, before.end), (before.end, lines.len())];
+    let tells = |(from, to): (usize, usize)| {
+        lines[from..to].iter().any(|line| TELLING.iter().any(|word| super::has(line, word)))
+    };
+    if !halves.into_iter().all(tells) {
+        return Vec::new();
+    }
+    halves.into_iter().map(|half| Section { host: None, lines: vec![half] }).collect()
+}
+
 /// The reason why a document with lines under headings for different machines is not of a single one, as the end of a
 /// sentence.
 pub(super) fn several(lines: &[String]) -> Option<String> {
@@ -125,10 +140,8 @@ fn parts(lines: &[String], by_people: bool) -> Vec<Section> {
     let mut active = 0;
     let mut begin = 0;
     for (number, line) in lines.iter().enumerate() {
-        let Some((name, of)) = heading(line).filter(|(_, of)| by_people || of.is_of_a_program())
-        else {
-            continue;
-        };
+        let short = heading(line).filter(|(_, of)| by_people || of.is_of_a_program());
+        let Some((name, of)) = short.or_else(|| of_log(lines, number)) else { continue };
         found[active].0.add(begin, number);
         begin = number;
         let known = found.iter().skip(1).position(|(_, known)| !known.differs(&of));
@@ -217,6 +230,22 @@ fn of_ssh(line: &str) -> Option<&str> {
         ["dmesg", "cat", "journalctl", "sudo", "grep", "egrep", "head", "uname", "lscpu"];
     let command = words.next()?.trim_matches(['\'', '"']);
     (is_name && COMMANDS.contains(&command)).then_some(host)
+}
+
+/// A heading right above a log, `dmesg from dom0 which controls the hardware:`, also in long texts.
+fn of_log(lines: &[String], number: usize) -> Option<(String, Of)> {
+    let name = log_heading::read(lines, number)?;
+    let lower = name.to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let [host, guest] = PAIRS[0].map(|list| words.clone().any(|word| list.contains(&word)));
+    let slot = match (host, guest) {
+        (true, false) => 0,
+        (false, true) => 1,
+        _ => return None,
+    };
+    let mut of = Of::default();
+    of.pairs[0] = Some(slot);
+    Some((name.to_owned(), of))
 }
 
 fn heading(line: &str) -> Option<(String, Of)> {
@@ -471,6 +500,65 @@ mod tests {
                     db1 | CHANGED | rc=0 >>\ntsc\ndb2 | CHANGED | rc=0 >>\nhpet\n";
         let hosts: Vec<Option<String>> = found(text).into_iter().map(|(host, _)| host).collect();
         assert_eq!(hosts, [Some("db1".to_owned()), Some("db2".to_owned())]);
+    }
+
+    #[test]
+    fn headings_right_above_a_log_are_read_in_long_texts() {
+        let log = |name: &str| {
+            let lines =
+                (0..100).map(|at| format!("[    0.{:06}] pci 0000:00:{at:02x}.0: x\n", at * 9));
+            format!(
+                "{}[    1.8] clocksource: Switched to clocksource {name}\n",
+                lines.collect::<String>()
+            )
+        };
+        let of = |first: &str, second: &str| {
+            let text = format!("Hi\n\n{first}\n{}\n{second}\n\n{}", log("tsc"), log("xen"));
+            found(&text).into_iter().map(|(_, lines)| lines).collect::<Vec<_>>()
+        };
+        for (first, second) in [
+            (
+                "dmesg from dom0, which has the disks (and the network):",
+                "dmesg from domU with the file server:",
+            ),
+            (
+                "Here is the dmesg output of the host, with 6.1:",
+                "And here is the dmesg from inside the virtual machine:",
+            ),
+        ] {
+            assert_eq!(of(first, second), ["3-105", "106-208"], "{first}");
+        }
+        for (first, second) in [
+            // Of both, and of the same one.
+            (
+                "Here is the dmesg of the VM on the host:",
+                "And here is the dmesg of the host again:",
+            ),
+            ("I have started the guest on the host:", "The guest then shows this:"),
+        ] {
+            assert!(of(first, second).is_empty(), "{first}");
+        }
+    }
+
+    #[test]
+    fn states_before_and_after_a_change_are_told_apart() {
+        let line = |at: &str, name: &str| {
+            format!("[   {at}] clocksource: Switched to clocksource {name}\n")
+        };
+        let of = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            in_time(&lines).iter().map(Section::shown).collect::<Vec<_>>()
+        };
+        let (old, new) = (line("10.1", "hpet"), line("1.9", "tsc"));
+        let text = format!("x\nBefore the BIOS update:\n\n{old}\nAfter the BIOS update:\n\n{new}");
+        assert_eq!(of(&text), ["1-5", "6-8"]);
+        for other in [
+            format!("Before:\n{old}After:\nnothing\n"),
+            format!("After:\n{new}Before:\n{old}"),
+            format!("{old}{new}"),
+        ] {
+            assert!(of(&other).is_empty(), "{other}");
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ struct Run {
     boots: bool,
     /// Whether systemd reports right before it that the machine gets this name.
     is_set: bool,
+    /// Whether a program of the machine reports there that its name changed to this one.
+    is_changed: bool,
     /// Number of kernel lines in it.
     lines: usize,
 }
@@ -164,8 +166,10 @@ fn leave_out_devices(lines: &[String], found: &mut [Option<Host<'_>>]) {
 fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut set: Option<(usize, &str)> = None;
+    let mut changed: Option<(usize, &str)> = None;
     for (number, line) in lines.iter().enumerate() {
         set = set_name(line).map(|name| (number, name)).or(set);
+        changed = changed_name(line).map(|name| (number, name)).or(changed);
         let host = found[number].and_then(|host| names.iter().position(|name| *name == host.name));
         let of_kernel = found[number].is_some_and(|host| host.of_kernel);
         let now = if of_kernel { times(line) } else { (None, None) };
@@ -179,10 +183,18 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
                     lines[before].starts_with("-- Boot ") || lines[before].starts_with("-- Reboot")
                 });
                 let none = (None, None);
-                let is_set = set
-                    .is_some_and(|(at, name)| number - at <= NAMED_WITHIN && name == names[host]);
+                let now_at = |report: Option<(usize, &str)>| {
+                    let (at, name) = report?;
+                    (number - at <= NAMED_WITHIN && name == names[host]).then_some(at)
+                };
+                // The report of a third machine is of that one.
+                let before = runs.last().map_or(host, |run| run.host);
+                let is_own = |at: usize| {
+                    found[at].is_none_or(|of| [names[host], names[before]].contains(&of.name))
+                };
                 runs.push(Run {
-                    is_set,
+                    is_set: now_at(set).is_some(),
+                    is_changed: now_at(changed).is_some_and(is_own),
                     host,
                     begin,
                     end: number + 1,
@@ -208,6 +220,27 @@ fn runs(lines: &[String], found: &[Option<Host<'_>>], names: &[&str]) -> Vec<Run
 fn set_name(line: &str) -> Option<&str> {
     let (name, _) = line.split_once("Hostname set to <")?.1.split_once('>')?;
     name.split('.').next()
+}
+
+/// The name to which the host name of a running machine changed: `systemd-resolved[9]: System hostname changed to 'web1'.`
+fn changed_name(line: &str) -> Option<&str> {
+    const WORDS: [&str; 6] = [
+        "System hostname changed to '",
+        "Changed static host name to '",
+        "Changed static hostname to '",
+        "Changed host name to '",
+        "set-hostname: set hostname to '",
+        "Setting system hostname to '",
+    ];
+    // systemd itself reports the name with which a boot begins in these words.
+    if let Some((_, rest)) = line.split_once("systemd-hostnamed") {
+        let name = rest.split_once("Hostname set to <").and_then(|(_, rest)| rest.split_once('>'));
+        if let Some((name, _)) = name {
+            return name.split('.').next();
+        }
+    }
+    let rest = WORDS.iter().find_map(|words| line.split_once(words)).map(|(_, rest)| rest)?;
+    rest.split_once('\'')?.0.split('.').next()
 }
 
 /// General host names, which machines have before they know their own name or without one.
@@ -278,6 +311,7 @@ fn step(before: &Run, after: &Run) -> Step {
     }
     match passed {
         Some(passed) if (0.0..=GOES_ON_WITHIN).contains(&passed) => Step::Smooth,
+        Some(passed) if passed >= 0.0 && after.is_changed => Step::Smooth,
         None if after.is_set => Step::Smooth,
         _ => Step::Other,
     }
@@ -403,6 +437,40 @@ mod tests {
         is(&format!("{boot}{rest}"), &[("localhost", "1-2"), ("web", "3-3")]);
         let other = set.replace("web", "db");
         is(&format!("{boot}{other}{rest}"), &[("localhost", "1-3"), ("web", "4-4")]);
+    }
+
+    #[test]
+    fn name_that_a_program_changes_is_of_the_same_machine_long_afterwards() {
+        let boot = "Aug 10 16:34:45 bmc kernel: Linux version 5.4.48 (a@b) (gcc 10) #1\n\
+                    Aug 10 16:34:45 bmc kernel: clocksource: Switched to clocksource timer1\n";
+        let rest = "Aug 10 16:52:41 rack-7 kernel: eth0: link up\n";
+        for report in [
+            "rack-7 systemd-resolved[159]: System hostname changed to 'rack-7'.",
+            "bmc systemd-hostnamed[259]: Hostname set to <rack-7> (static)",
+            "bmc systemd-hostnamed[259]: Changed static host name to 'rack-7'",
+            "rack-7 systemd-hostnamed[259]: Changed host name to 'rack-7.example.org'",
+            "bmc NetworkManager[7]: <info>  policy: set-hostname: set hostname to 'rack-7' (from DHCPv4)",
+        ] {
+            is(&format!("{boot}Aug 10 16:35:29 {report}\n{rest}"), &[]);
+        }
+        let other = [("bmc", "1-2"), ("rack-7", "4-4")];
+        for report in [
+            "rack-8 systemd-resolved[159]: System hostname changed to 'rack-7'.",
+            "rack-7 systemd-resolved[159]: System hostname changed to 'rack-8'.",
+        ] {
+            let lines = hosts(
+                &format!("{boot}Aug 10 16:35:29 {report}\n{rest}")
+                    .lines()
+                    .map(str::to_owned)
+                    .collect::<Vec<String>>(),
+            );
+            assert_eq!(lines.len(), other.len(), "{report}");
+        }
+        // The first name again, in the same boot.
+        let again = "Aug 10 17:52:41 bmc kernel: eth0: link down\n";
+        let report =
+            "Aug 10 16:35:29 rack-7 systemd-resolved[1]: System hostname changed to 'rack-7'.\n";
+        assert_eq!(found(&format!("{boot}{report}{rest}{again}")).len(), 2);
     }
 
     #[test]

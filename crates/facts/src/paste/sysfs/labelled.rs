@@ -83,6 +83,9 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
         return tree(page, at);
     }
     if line.starts_with('|') {
+        if let Some(taken) = super::of_hosts(page, at) {
+            return taken;
+        }
         return row(page, at);
     }
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);

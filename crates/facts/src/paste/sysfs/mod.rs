@@ -2,14 +2,16 @@
 //! several files at once; and the metric of node_exporter or of `watch`.
 
 mod answers;
+mod json;
 mod labelled;
 mod rows;
 mod value;
 mod written;
 
-use super::{Page, Reader, prompt, shown};
+use super::{Page, Reader, host_rows, prompt, shown};
 use crate::{Fact, names};
 use answers::{in_a_sentence, of_a_board, of_host, of_two_commands};
+pub(super) use json::several;
 pub(super) use labelled::CHOICE;
 use labelled::metric;
 use rows::row;
@@ -25,6 +27,7 @@ pub(super) const READER: Reader = Reader {
         "_clocksource_info{",
         "_clocksource",
         "clocksource0/*",
+        "\"clocksource\"",
         // A command that continues in the next line.
         "echo ",
         // The heading of a host.
@@ -44,8 +47,14 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     if let Some(rest) = metrics.iter().find_map(|name| line.trim().strip_prefix(name)) {
         return metric(page, at, rest);
     }
+    if let Some(taken) = of_hosts(page, at) {
+        return taken;
+    }
     if line.trim_start().starts_with('|') {
         return row(page, at);
+    }
+    if let taken @ 1.. = json::read(page, at) {
+        return taken;
     }
     if let Some((name, taken)) = write_at(page, at) {
         // A write that the kernel refuses also succeeds: only a reading shows the clocksource in use, and one before
@@ -150,13 +159,33 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
+/// A table with a row for each host, from its heading on. Where the clocksources differ, they are of no single machine.
+pub(super) fn of_hosts(page: &mut Page<'_>, at: usize) -> Option<usize> {
+    if is_example(page, at) {
+        return None;
+    }
+    let rows = host_rows::rows(page.lines(), at);
+    let (first, last) = (rows.first()?, rows.last()?);
+    if rows.iter().all(|row| row.name == first.name) {
+        told(page, first.line, File::Current, &first.name);
+    }
+    Some(last.line + 1 - at)
+}
+
 /// Whether a command without a prompt has its value in a bare comment: a guide, whose author shows what to expect. A
 /// terminal prints no comments, and a person who shows their own output copies the prompt, or calls the comment the
-/// output.
+/// output. A comment with a double arrow (`# => hpet`) shows the value of an example in documentation, unless the prompt
+/// names the machine.
 fn is_of_a_guide(command: &str, value: &str) -> bool {
     let value = value.trim();
     let comment = value.strip_prefix("//").or_else(|| value.strip_prefix('#'));
-    prompt::read(command).is_none() && comment.is_some_and(|text| text.trim() == shown(value))
+    let prompt = prompt::read(command);
+    comment.is_some_and(|text| {
+        let is_bare = text.trim() == shown(value);
+        let is_of_documentation = text.trim_start().starts_with("=>");
+        prompt.is_none_or(|prompt| is_of_documentation && prompt.host.is_none())
+            && (is_bare || is_of_documentation)
+    })
 }
 
 /// Whether a line with the name of a file and a value is announced as an example, in it or in the line above.
@@ -184,17 +213,20 @@ mod tests {
     #[test]
     fn value_in_a_comment_below_or_behind_the_command_is_read() {
         let path = "/sys/devices/system/clocksource/clocksource0";
-        for sign in ["# Output: ", "# ", "#=> ", "# => ", "// ", "-> ", "// Output: ", "# output: "]
-        {
+        let of_any = ["# Output: ", "# ", "// ", "-> ", "// Output: ", "# output: "];
+        let of_a_machine = ["#=> ", "# => "];
+        let of_any = of_any.map(|sign| (sign, "$ "));
+        let of_a_machine = of_a_machine.map(|sign| (sign, "root@db7:~# "));
+        for (sign, prompt) in of_any.into_iter().chain(of_a_machine) {
             let below = format!(
-                "$ cat {path}/current_clocksource\n{sign}hpet\n$ cat {path}/available_clocksource\n{sign}tsc hpet\n"
+                "{prompt}cat {path}/current_clocksource\n{sign}hpet\n{prompt}cat {path}/available_clocksource\n{sign}tsc hpet\n"
             );
             assert_eq!(
                 told(&below),
                 (Some("hpet".to_owned()), vec!["tsc".to_owned(), "hpet".to_owned()]),
                 "{below}"
             );
-            let behind = format!("$ cat {path}/current_clocksource  {sign}hpet\n");
+            let behind = format!("{prompt}cat {path}/current_clocksource  {sign}hpet\n");
             assert_eq!(told(&behind).0.as_deref(), Some("hpet"), "{behind}");
         }
         for comment in ["# should be tsc", "# tsc is best", "# timer0", "# not hpet"] {
@@ -211,6 +243,9 @@ mod tests {
             format!("cat {path}/current_clocksource  # tsc\n"),
             format!("cat {path}/current_clocksource\n// tsc\n"),
             format!("sudo cat {path}/current_clocksource\n# tsc\n"),
+            format!("$ cat {path}/current_clocksource\n# => tsc\n"),
+            format!("$ cat {path}/current_clocksource  #=> tsc\n"),
+            format!("cat {path}/current_clocksource\n// => tsc\n"),
         ] {
             assert_eq!(told(&text).0, None, "{text}");
         }
