@@ -30,8 +30,7 @@ pub(super) fn read(page: &mut Page<'_>, at: usize) -> usize {
     }
     let lines = page.lines();
     let mut taken = 0;
-    for number in at..page.len().min(at + OBJECT) {
-        let line = lines[number].as_str();
+    for (number, line) in lines.iter().enumerate().take(at + OBJECT).skip(at) {
         let part = if number == at { rest } else { line };
         let own = part.split('}').next().unwrap_or(part);
         if let Some(name) = value_of(own, "\"current\"").and_then(text)
