@@ -108,6 +108,15 @@ pub(super) fn refinement_wrong(
         return None;
     }
     let detected = detected(log);
+    // A disturbed refinement is off by about as much as the check finds; these two agree far better with each other.
+    const TIMES_BETTER: f64 = 25.0;
+    #[allow(clippy::cast_precision_loss)]
+    if let Some((_, khz)) = detected {
+        let off = (khz as f64 / refined as f64 - 1.0).abs() * 1e6;
+        if off * TIMES_BETTER < ppm.abs() {
+            return None;
+        }
+    }
     let raw_khz = match (incident.cs, incident.decode(rates).wd_seconds) {
         #[allow(clippy::cast_precision_loss)]
         (Some(cs), Some(wd)) if cs.cycles > 0 && wd > 0.0 => Some(cs.cycles as f64 / wd / 1e3),

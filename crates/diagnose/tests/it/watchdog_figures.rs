@@ -364,6 +364,9 @@ fn refinement_that_agreed_with_the_first_figure_was_not_disturbed() {
         "{told:?}"
     );
     assert!(seen.headline.contains("does not show"), "{}", seen.headline);
+    // 110 ppm, where the check finds 3395.
+    let seen = check("3294.146");
+    assert!(cause(&seen, CauseId::TscMiscalibrated).is_none(), "{}", seen.headline);
     // 150 ppm.
     assert!(cause(&check("3294.277"), CauseId::TscMiscalibrated).is_some());
 }

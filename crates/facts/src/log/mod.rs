@@ -27,6 +27,7 @@ pub mod extent;
 mod further;
 pub mod incident;
 mod inline;
+mod intended;
 mod journal;
 mod keywords;
 mod last_stamp;

@@ -22,13 +22,17 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
     let dated = wall::seconds(&given_up.text).zip(wall::seconds(&chosen.text));
     let later = dated.is_some_and(|(then, now)| now > then);
     if !later && given_up.at.is_some() && chosen.at.is_some() {
-        log.mixed = Some(format!(
-            "the kernel demoted the TSC ({}), and what follows has an earlier stamp and chooses the \
-             TSC ({}): these are two boots or two machines, and nothing shows which of them is the \
-             present one",
+        let how = match chosen.at < given_up.at {
+            true => "has an earlier stamp and chooses",
+            false => "chooses",
+        };
+        let why = format!(
+            "the kernel demoted the TSC ({}), and what follows {how} the TSC ({}): these are two boots or \
+             two machines, and nothing shows which of them is the present one",
             log.source(given_up),
             log.source(chosen)
-        ));
+        );
+        log.mixed = log.mixed.take().or(Some(why));
         return;
     }
     let back = |entry: &&Entry| match entry.at.zip(given_up.at) {
@@ -213,6 +217,26 @@ fn is_mark(event: &Event) -> bool {
     }
 }
 
+/// Seconds since boot within which no program has written to `current_clocksource` yet.
+const BOOTED_S: f64 = 5.0;
+
+/// Whether the command line asks for the TSC: older kernels registered it although it was marked, and obeyed.
+fn asks_for_tsc(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| {
+        matches!(&entry.event, Event::CommandLine(_)) && entry.text.contains("clocksource=tsc")
+    })
+}
+
+/// Whether other choices or a calibration of the TSC are between its demotion and its choice, or the text has nothing else: the
+/// message of a switch alone may be written by anybody.
+fn switches(entries: &[Entry], given_up: usize, chosen: usize) -> bool {
+    let between = &entries[given_up + 1..chosen];
+    between.is_empty()
+        || between
+            .iter()
+            .any(|entry| matches!(entry.event, Event::Switched(_) | Event::Refined { .. }))
+}
+
 /// The last demotion of the TSC before the last choice, if that is the TSC, and both cannot be of one boot.
 fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
     let chosen = entries.iter().rposition(|entry| matches!(entry.event, Event::Switched(_)))?;
@@ -225,7 +249,11 @@ fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
         entries[given_up..chosen].iter().any(|entry| matches!(entry.event, Event::WroteCurrent(_)));
     let again = entries[chosen..].iter().any(|entry| gives_up(&entry.event));
     let apart = match entries[given_up].at.zip(entries[chosen].at) {
-        Some((then, now)) => now < then,
+        // By itself a kernel does not choose a TSC that it has marked, and while it boots nobody else does.
+        Some((then, now)) => {
+            now < then
+                || now < BOOTED_S && !asks_for_tsc(entries) && switches(entries, given_up, chosen)
+        }
         // Without time stamps, a clocksource that is chosen only in the first seconds of a boot.
         None => {
             name == "tsc-early" || {

@@ -1,7 +1,7 @@
 //! Outputs of no machine of the writer: what a text calls an example, says of other times, or asks in an examination.
 
-use super::general;
 use super::literal::LITERAL;
+use super::{general, uncertain};
 use crate::log::strip_prefix;
 use std::ops::Range;
 
@@ -269,7 +269,9 @@ pub(super) fn before_change(lines: &[String]) -> Option<Range<usize>> {
 /// The lines of outputs that a lead-in says no machine printed.
 pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
     let of = |at: usize| {
-        let leads = is_lead_in(&lines[at]) || general::leads_in(lines, at);
+        let leads = is_lead_in(&lines[at])
+            || general::leads_in(lines, at)
+            || uncertain::leads_in(lines, at);
         let end = leads.then(|| shown_below(lines, at)).flatten()?;
         Some(at..end + 1)
     };

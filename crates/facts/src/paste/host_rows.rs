@@ -52,6 +52,10 @@ pub(super) fn rows(lines: &[String], head: usize) -> Vec<Row> {
     };
     let is = |list: &[&str]| heads.iter().position(|cell| list.contains(&cell.as_str()));
     let (Some(host), Some(current)) = (is(&HOSTS), is(&CURRENT)) else { return Vec::new() };
+    let above = lines[..head].iter().rev().find(|line| !line.trim().is_empty());
+    if above.is_some_and(|line| is_of_no_reading(line)) {
+        return Vec::new();
+    }
     let is_of_others = heads.iter().any(|cell| OTHERS.iter().any(|word| cell.contains(word)));
     if is_of_others {
         return Vec::new();
@@ -75,6 +79,24 @@ pub(super) fn rows(lines: &[String], head: usize) -> Vec<Row> {
         found.push(Row { line, host, name });
     }
     if found.len() > ROWS { Vec::new() } else { found }
+}
+
+/// Whether a sentence above a table announces an example, a plan or what should be.
+fn is_of_no_reading(line: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "example",
+        "e.g.",
+        "would",
+        "should",
+        "expect",
+        "target",
+        "goal",
+        "plan",
+        "wanted",
+        "recommend",
+    ];
+    let lower = line.to_lowercase();
+    lower.trim_end().ends_with([':', '.']) && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// The hosts of a text that is such a table of different clocksources, each with the heading and its own row.
@@ -164,8 +186,10 @@ mod tests {
             "| host | clocksource |\n|---|---|\n| web1 | which one? |\n",
             "| host | clocksource |\n|---|---|\n| AMD systems | tsc |\n",
             "the host, its current_clocksource, and\nweb1,tsc,x\n",
+            "We expect:\n\n| host | clocksource |\n|---|---|\n| web1 | tsc |\n",
         ] {
-            assert!(rows(&lines(text), 0).is_empty(), "{text}");
+            let lines = lines(text);
+            assert!((0..lines.len()).all(|head| rows(&lines, head).is_empty()), "{text}");
         }
     }
 }

@@ -232,6 +232,13 @@ fn changed_name(line: &str) -> Option<&str> {
         "set-hostname: set hostname to '",
         "Setting system hostname to '",
     ];
+    // systemd itself reports the name with which a boot begins in these words.
+    if let Some((_, rest)) = line.split_once("systemd-hostnamed") {
+        let name = rest.split_once("Hostname set to <").and_then(|(_, rest)| rest.split_once('>'));
+        if let Some((name, _)) = name {
+            return name.split('.').next();
+        }
+    }
     let rest = WORDS.iter().find_map(|words| line.split_once(words)).map(|(_, rest)| rest)?;
     rest.split_once('\'')?.0.split('.').next()
 }
@@ -439,6 +446,7 @@ mod tests {
         let rest = "Aug 10 16:52:41 rack-7 kernel: eth0: link up\n";
         for report in [
             "rack-7 systemd-resolved[159]: System hostname changed to 'rack-7'.",
+            "bmc systemd-hostnamed[259]: Hostname set to <rack-7> (static)",
             "bmc systemd-hostnamed[259]: Changed static host name to 'rack-7'",
             "rack-7 systemd-hostnamed[259]: Changed host name to 'rack-7.example.org'",
             "bmc NetworkManager[7]: <info>  policy: set-hostname: set hostname to 'rack-7' (from DHCPv4)",

@@ -5,7 +5,7 @@ use super::examples::{
     described_above, former, is_assignment, is_example, is_explained_row, is_guess, is_history,
     is_illustration, is_lead_in, is_of_a_test, is_question, output_below, shown_below,
 };
-use super::general;
+use super::{general, uncertain};
 use crate::log::strip_prefix;
 
 /// Lines of a literal whose end is looked for.
@@ -27,7 +27,8 @@ pub(super) fn find(lines: &[String]) -> Vec<bool> {
             end_of_call(lines, at)
         } else if is_example(line) {
             output_below(lines, at)
-        } else if is_lead_in(line) || general::leads_in(lines, at) {
+        } else if is_lead_in(line) || general::leads_in(lines, at) || uncertain::leads_in(lines, at)
+        {
             shown_below(lines, at)
         } else if formats(line)
             || is_illustration(line)

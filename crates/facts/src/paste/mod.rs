@@ -36,6 +36,7 @@ mod sysfs;
 mod table;
 mod timedatectl;
 mod uml;
+mod uncertain;
 mod virt;
 mod wall;
 mod writers;

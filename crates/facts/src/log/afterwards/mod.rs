@@ -10,7 +10,7 @@ mod command;
 mod sentence;
 
 use super::lines::text;
-use super::{plain, prefix, transcript};
+use super::{intended, plain, prefix, transcript};
 use crate::names;
 
 /// Lines below the last record that are examined, at most.
@@ -101,9 +101,10 @@ fn is_refused(below: &str) -> bool {
         .any(|words| below.contains(words))
 }
 
-/// Whether the sentence above a command only suggests it.
+/// Whether the sentence above a command, or around it, only suggests or plans it.
 fn is_suggested(lines: &[String], at: usize) -> bool {
-    transcript::is_suggested(lines[..at].iter().rev().map(|line| line.as_str().into()))
+    let above = || lines[..at].iter().rev().map(|line| line.as_str().into());
+    transcript::is_suggested(above()) || intended::is_intended(&lines[at], above())
 }
 
 /// The clocksource that a text names, if it names one only. Its parts are those of paths and parameters.

@@ -109,6 +109,12 @@ fn word(rest: &str) -> Option<&str> {
             return Some(after);
         }
     }
+    // The name of a console, as emulators and test frameworks put it before each line.
+    for console in ["console: ", "guest: ", "ttyS0| ", "ttyS0: ", "serial0| ", "serial: "] {
+        if let Some(after) = rest.strip_prefix(console) {
+            return begins_like_kernel(after).then_some(after);
+        }
+    }
     // `level=info msg="..."`.
     if let Some(at) = rest.find("msg=\"").or_else(|| rest.find("message=\"")).filter(|at| *at < 160)
     {
@@ -238,6 +244,15 @@ mod tests {
         assert_eq!(of("\"a, \"\"b\"\"\",c,\"d\""), ["a, \"\"b\"\"", "c", "d"]);
         assert_eq!(of("1,\"a\""), ["1", "a"]);
         assert_eq!(of("a, b, c"), [""; 0]);
+    }
+
+    #[test]
+    fn name_of_a_console_is_taken_off_a_message_only() {
+        let of = |line: &'static str| step(line, &mut None);
+        let message = "clocksource: Switched to clocksource acpi_pm";
+        assert_eq!(of("console: clocksource: Switched to clocksource acpi_pm"), Some(message));
+        assert_eq!(of("ttyS0| clocksource: Switched to clocksource acpi_pm"), Some(message));
+        assert_eq!(of("serial: the port is open"), None);
     }
 
     #[test]

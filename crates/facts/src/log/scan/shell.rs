@@ -6,7 +6,7 @@ use crate::log::configured;
 use crate::log::continuation::Place;
 use crate::log::event::Event;
 use crate::log::lines::{line_before, next_line, text};
-use crate::log::transcript;
+use crate::log::{intended, transcript};
 use std::borrow::Cow;
 
 /// The lines above one, the nearest first.
@@ -68,7 +68,12 @@ pub(super) fn is_suggested(place: Place<'_>, line: &Stripped<'_>, event: &Event)
             .is_some_and(|command| is_of_nobody(&command)),
         _ => false,
     };
-    line.kernel.is_none() && is_of_command && transcript::is_suggested(above(place))
+    let is_intended = || {
+        matches!(event, Event::WroteCurrent(_)) && intended::is_intended(line.message, above(place))
+    };
+    line.kernel.is_none()
+        && is_of_command
+        && (transcript::is_suggested(above(place)) || is_intended())
 }
 
 /// The lines below one, the nearest first.
