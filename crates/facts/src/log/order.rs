@@ -228,7 +228,7 @@ fn asks_for_tsc(entries: &[Entry]) -> bool {
 }
 
 /// Whether other choices or a calibration of the TSC are between its demotion and its choice, or the text has nothing else: the
-/// message of a switch alone may be written by anybody.
+/// message of a switch alone any user may write.
 fn switches(entries: &[Entry], given_up: usize, chosen: usize) -> bool {
     let between = &entries[given_up + 1..chosen];
     between.is_empty()
@@ -249,7 +249,7 @@ fn impossible(entries: &[Entry]) -> Option<(usize, usize)> {
         entries[given_up..chosen].iter().any(|entry| matches!(entry.event, Event::WroteCurrent(_)));
     let again = entries[chosen..].iter().any(|entry| gives_up(&entry.event));
     let apart = match entries[given_up].at.zip(entries[chosen].at) {
-        // By itself a kernel does not choose a TSC that it has marked, and while it boots nobody else does.
+        // By itself a kernel does not choose a TSC that it has marked, and while it boots no program does so yet.
         Some((then, now)) => {
             now < then
                 || now < BOOTED_S && !asks_for_tsc(entries) && switches(entries, given_up, chosen)

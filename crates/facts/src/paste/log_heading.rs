@@ -1,4 +1,4 @@
-//! Sentences that stand as headings right above a kernel's log: `Here is the dmesg from inside the virtual machine:`.
+//! Sentences in the place of a heading above a kernel's log: `Here is the dmesg from inside the virtual machine:`.
 
 use crate::log::strip_prefix;
 
