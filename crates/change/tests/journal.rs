@@ -112,7 +112,7 @@ fn apply_refused_clocksource_restores_everything() {
     }
     let file = root.join("sys/current_clocksource");
     let error = open(root).unwrap().apply(&plan(), &mut Gone(&file)).unwrap_err();
-    assert!(error.to_string().contains("the kernel did not take tsc"), "{error}");
+    assert!(error.to_string().contains("the kernel did not accept tsc"), "{error}");
     let mut now = picture(root);
     now.insert(
         "sys/current_clocksource".into(),

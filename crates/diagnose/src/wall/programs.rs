@@ -16,6 +16,8 @@ fn is_near_hours(by_s: f64) -> bool {
 
 /// Seconds below which two machines that share files are the reason, and not a clock that was set wrong.
 const SHARED_S: f64 = 5.0;
+/// Seconds, 60 years: a clock that starts at 1970 is behind by less.
+const BROKEN_S: f64 = 60.0 * 365.25 * 86_400.0;
 
 /// Files that make found in the future, by the greatest time that a line states.
 pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
@@ -25,6 +27,13 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
     });
     let most = times.max_by(f64::total_cmp);
     let by = most.map_or_else(String::new, |by| format!(" by up to {}", text(by)));
+    if most.is_some_and(|by| by > BROKEN_S) {
+        return format!(
+            "make found files that were changed in the future{by} (\"Clock skew detected\"): a machine that starts without a date \
+             is behind by less, so the dates of these files are probably wrong (stat FILE; touch sets them to now), and no clock; this \
+             is not about a clocksource"
+        );
+    }
     let more = match most {
         Some(by) if by < SHARED_S => {
             ". So small a difference is that of two machines which share the files, such as a host and its guest: synchronise both"

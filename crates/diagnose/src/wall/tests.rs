@@ -375,6 +375,11 @@ fn what_make_finds_has_its_amount_and_its_likely_reason() {
     assert!(said("0.035").contains("share the files"), "{}", said("0.035"));
     let other = said("1.1e+03");
     assert!(other.contains("touch") && !other.contains("time zone"), "{other}");
+    let broken = said("2527057042");
+    assert!(
+        broken.contains("dates of these files") && !broken.contains("is behind that"),
+        "{broken}"
+    );
 }
 
 #[test]

@@ -8,6 +8,8 @@ impl TimeSource {
     #[must_use]
     pub fn of_peers<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Self, usize)> {
         let mut table = Table::default();
+        // A pulse per second (`o`) disciplines the clock; the source with `*` beside it only numbers the seconds.
+        let mut pulse = false;
         for line in lines {
             let line = without_indent(line);
             let Some(tally) = line.chars().next() else { break };
@@ -30,7 +32,8 @@ impl TimeSource {
             let name = words.first().map_or("", |word| word.trim_start_matches(['*', 'o']));
             let own = name.starts_with("LOCAL(") || name.starts_with("127.127.1.");
             table.own_clock |= followed && (own || words.get(1) == Some(&".LOCL."));
-            if followed && offset.is_finite() {
+            if offset.is_finite() && (tally == 'o' || tally == '*' && !pulse) {
+                pulse |= tally == 'o';
                 // The peer's clock less ours, in milliseconds.
                 table.ahead_s = Some(-offset / 1e3);
             }
@@ -95,6 +98,16 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn pulse_per_second_outranks_the_source_that_numbers_the_seconds() {
+        let pulse = "o127.127.22.0  .PPS.  0 l   12   16  377    0.000   -0.024   0.002\n";
+        let named = "*127.127.20.0  .GPS.  0 l   10   16  377    0.000  -50.100   2.000\n";
+        for table in [[pulse, named].concat(), [named, pulse].concat()] {
+            let (source, _) = TimeSource::of_peers(table.lines()).unwrap();
+            assert!((source.ahead_s.unwrap() - 0.000_024).abs() < 1e-12, "{table}");
+        }
+    }
 
     #[test]
     fn table_shows_what_is_followed_and_what_answers() {
