@@ -9,7 +9,9 @@ use crate::report::{
     self, Clocksource, Expected, MachineReport, MissingFact, Report, Settle, VerifiedReport,
 };
 use crate::symptom::{self, ReadReport};
-use crate::{Cause, CauseId, Confidence, Measured, Severity, headline, names, timeline, wall};
+use crate::{
+    Cause, CauseId, Confidence, Measured, Severity, headline, names, outlived, timeline, wall,
+};
 use clocksmith_facts::path::Path;
 use clocksmith_facts::version::Version;
 use clocksmith_facts::{Arch, Fact, Facts, Missing};
@@ -130,7 +132,23 @@ pub(crate) fn judge(
     let judged = symptom::judged(facts);
     let symptom::Weighed { verdict, confidence, headline, contradictions: among_symptoms } =
         symptom::weigh(&case, &causes, &judged, (verdict, confidence), headline);
-    let settles = settles(&case, verdict, measured.is_some());
+    let mut settles = settles(&case, verdict, measured.is_some());
+    let (mut verdict, mut headline, mut confidence) = (verdict, headline, confidence);
+    if let Some(two) = contradictions.iter().find(|one| one.fact == outlived::FACT) {
+        headline = outlived::headline(two);
+        (verdict, confidence) = (Verdict::Unknown, Confidence::Low);
+        settles = vec![Settle::in_use()];
+    }
+    if case.log().is_some_and(|log| log.extent.ownerless) {
+        headline = headline::on_condition(&headline);
+        confidence = Confidence::Low;
+        if verdict != Verdict::Unknown {
+            settles.push(Settle {
+                fact: "whether your machine printed these lines".to_owned(),
+                how: "journalctl -k -b | clocksmith why -".to_owned(),
+            });
+        }
+    }
     // The wall clock has a separate answer, which does not change the verdict.
     let wall = wall::judge(facts, case.current_name());
     let set_right = remedies::for_wall_clock(&case, &wall.causes);
@@ -223,10 +241,7 @@ fn settles(case: &Case<'_>, verdict: Verdict, measured: bool) -> Vec<Settle> {
         return vec![Settle { fact: "clocksource in use".to_owned(), how: old.to_owned() }];
     }
     if case.current_name().is_none() {
-        return vec![Settle {
-            fact: "clocksource in use".to_owned(),
-            how: "cat /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
-        }];
+        return vec![Settle::in_use()];
     }
     case.open.iter().map(settle).collect()
 }

@@ -246,6 +246,18 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 
+/// The sentence about a text that does not say whose machine printed its lines: what would be true of that machine.
+pub(crate) fn on_condition(headline: &str) -> String {
+    const IF: &str = "If your machine printed these lines, ";
+    let reading = || headline.strip_prefix("Reading the time is ")?.split_once(" here");
+    let trust = || headline.strip_prefix("The time of this machine cannot be trusted");
+    if let Some((how, rest)) = reading() {
+        return format!("{IF}reading the time is {how} on it{rest}");
+    }
+    trust()
+        .map_or_else(|| headline.to_owned(), |rest| format!("{IF}its time cannot be trusted{rest}"))
+}
+
 /// Adds the fault of the wall clock to the sentence: reads may be fast while the wall clock is wrong.
 pub(crate) fn with_wall_clock(
     headline: String,

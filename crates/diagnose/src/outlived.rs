@@ -36,13 +36,27 @@ pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
         weaker: Evidence::line(log, last),
     };
     let end = read.line;
+    let first =
+        log.entries.iter().find(|entry| takes_tsc(&entry.event)).map_or(end, |entry| entry.line);
     if let Fact::Known { value: log, .. } = &mut facts.log {
         log.entries.retain(|entry| {
             let goes = takes_tsc(&entry.event)
                 || is_figure(&entry.event)
-                || matches!(entry.event, Event::SchedClockUnstable | Event::TraceClockGlobal);
+                || matches!(entry.event, Event::SchedClockUnstable | Event::TraceClockGlobal)
+                // Without the demotion, the choice that followed it would seem to be a person's.
+                || entry.line > first && matches!(entry.event, Event::Switched(_));
             entry.line > end || !goes
         });
     }
     Some(found)
+}
+
+/// The sentence about such a text: which of its parts is of the present is open. A TSC that was demoted in an earlier boot
+/// may be demoted again.
+pub(crate) fn headline(found: &Contradiction) -> String {
+    format!(
+        "Two boots or two machines: in one tsc is in use ({}), in the other the kernel demoted the TSC ({}). Which one you \
+         ask about is unknown.",
+        found.stronger.source, found.weaker.source
+    )
 }

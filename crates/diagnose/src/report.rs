@@ -173,6 +173,16 @@ pub struct Settle {
     pub how: String,
 }
 
+impl Settle {
+    /// The name of the clocksource in use.
+    pub(crate) fn in_use() -> Self {
+        Self {
+            fact: "clocksource in use".to_owned(),
+            how: "cat /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
+        }
+    }
+}
+
 /// A vendor's recommendation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

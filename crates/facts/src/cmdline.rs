@@ -195,6 +195,15 @@ impl CommandLine {
         words.into()
     }
 
+    /// The same line without the words of another one, each as [`without`](Self::without) takes it out.
+    #[must_use]
+    pub fn without_all(&self, less: &Self) -> Self {
+        let goes = |word: &Word| {
+            less.named(&word.name).any(|drop| drop.value.is_none() || drop.value == word.value)
+        };
+        self.words().iter().filter(|word| !goes(word)).cloned().collect::<Vec<_>>().into()
+    }
+
     /// The line as text.
     #[must_use]
     pub fn text(&self) -> String {
@@ -249,6 +258,8 @@ mod tests {
         let line = CommandLine::parse("tsc=reliable tsc=nowatchdog quiet");
         assert_eq!(line.without("tsc=reliable").text(), "tsc=nowatchdog quiet");
         assert_eq!(line.without("tsc").text(), "quiet");
+        let less = CommandLine::parse("tsc=reliable quiet=x quiet");
+        assert_eq!(line.without_all(&less).text(), "tsc=nowatchdog");
         assert_eq!(line.with("notsc").text(), "tsc=reliable tsc=nowatchdog quiet notsc");
     }
 
@@ -267,6 +278,17 @@ mod tests {
         fn any_text_parses_and_prints_back_to_the_same_words(text in "\\PC{0,200}") {
             let line = CommandLine::parse(&text);
             prop_assert!(line.words().len() <= text.len() + 1);
+        }
+
+        #[test]
+        fn words_are_taken_out_together_as_one_by_one(
+            words in proptest::collection::vec("[ab_-]{1,2}(=[xy])?", 0..8),
+            less in proptest::collection::vec("[ab_-]{1,2}(=[xy])?", 0..4),
+        ) {
+            let line = CommandLine::parse(&words.join(" "));
+            let less = CommandLine::parse(&less.join(" "));
+            let by_one = less.words().iter().fold(line.clone(), |line, word| line.without(&word.text()));
+            prop_assert_eq!(line.without_all(&less).text(), by_one.text());
         }
 
         #[test]

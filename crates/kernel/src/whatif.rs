@@ -82,10 +82,7 @@ impl Machine {
         let line = if let Some(more) = text.strip_prefix('+') {
             self.cmdline.value.with(more)
         } else if let Some(less) = text.strip_prefix('-') {
-            CommandLine::parse(less)
-                .words()
-                .iter()
-                .fold(self.cmdline.value.clone(), |line, word| line.without(&word.text()))
+            self.cmdline.value.without_all(&CommandLine::parse(less))
         } else {
             CommandLine::parse(text)
         };

@@ -4,8 +4,9 @@
 //! name next to its place, and renamed ([`clocksmith_watch::edge::files`]): no file that already has the name is
 //! opened, no link of another user is followed, and neither a full disk nor a signal leaves anything behind.
 
+use super::err;
 use anyhow::{Context, Result, bail};
-use clocksmith_facts::trusted;
+use clocksmith_facts::{given, trusted};
 use clocksmith_measure::interrupt;
 use clocksmith_watch::edge::files::{self, Durable, Over};
 use std::io::ErrorKind;
@@ -67,6 +68,15 @@ fn is_stream(path: &Path) -> bool {
 #[allow(clippy::disallowed_methods)]
 fn stream(path: &Path, content: &[u8]) -> Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write to {}", path.display()))
+}
+
+/// Whether a name in a directory is another user's link, which may lead to a file that its owner may not read; says that
+/// it is left out.
+pub(crate) fn leaves_out_link(path: &Path) -> bool {
+    let Some(user) = given::link_of_another_user(path) else { return false };
+    let path = path.display();
+    err::line(&format!("clocksmith: {path} is a link of another user ({user}), and is left out"));
+    true
 }
 
 #[cfg(test)]

@@ -127,6 +127,10 @@ pub struct Extent {
     /// examples, or several machines.
     #[serde(skip)]
     pub examples: bool,
+    /// Whether all lines about clocks stand below sentences that do not say whose machine printed them, in a text that
+    /// has no other sign of its writer's machine.
+    #[serde(skip)]
+    pub ownerless: bool,
     /// Lines that were examined.
     pub sampled: u32,
     /// Lines among them that do not concern clocks.

@@ -45,6 +45,7 @@ mod previous;
 mod quoted;
 pub mod rates;
 mod records;
+mod refused;
 mod released;
 mod repeated;
 mod scan;

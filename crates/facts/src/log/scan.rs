@@ -33,7 +33,7 @@ use super::{KernelLog, LogError, cut, further, journal, order, transcript, unsta
 use boots::Boot;
 use input::Input;
 use machine::Machine;
-use shell::{is_configured, is_expected, is_of_command_above, is_suggested};
+use shell::{is_configured, is_expected, is_of_command_above, is_refused, is_suggested};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
@@ -394,7 +394,10 @@ impl Scanner {
                 event = Some(read);
             }
         }
-        if event.as_ref().is_some_and(|event| is_suggested(place, &line, event)) {
+        if event
+            .as_ref()
+            .is_some_and(|event| is_suggested(place, &line, event) || is_refused(place, event))
+        {
             return used_to;
         }
         if matches!(event, Some(Event::Banner(_))) {

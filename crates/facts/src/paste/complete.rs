@@ -36,6 +36,13 @@ impl Pasted {
                 !is_state && (!quoted || stamped)
             }
         });
+        let is_ownerless = |line: u64| {
+            let at = usize::try_from(line).unwrap_or_default().saturating_sub(1);
+            self.ownerless.iter().any(|lines| lines.contains(&at))
+        };
+        log.extent.ownerless = !log.entries.is_empty()
+            && !self.told.current.is_known()
+            && log.entries.iter().all(|entry| is_ownerless(entry.line));
     }
 
     /// Completes the facts that the kernel's lines gave.

@@ -58,6 +58,8 @@ struct Of {
     numbered: Option<String>,
     /// `My laptop`, `The Raspberry Pi next to it`.
     kind: Option<&'static str>,
+    /// Whether the machine is the writer's (`mine`) or that of somebody else (`my friend's machine`).
+    is_own: Option<bool>,
 }
 
 /// Words for machines that are distinguished by a number or a letter.
@@ -89,6 +91,7 @@ impl Of {
             || matches!((&self.author, &other.author), (Some(a), Some(b)) if a != b)
             || matches!((&self.numbered, &other.numbered), (Some(a), Some(b)) if a != b)
             || matches!((self.kind, other.kind), (Some(a), Some(b)) if a != b)
+            || matches!((self.is_own, other.is_own), (Some(a), Some(b)) if a != b)
     }
 }
 
@@ -309,12 +312,34 @@ fn heading(line: &str) -> Option<(String, Of)> {
         .find_map(|pair| numbered(pair[0], Some(pair[1])))
         .or_else(|| all.iter().find_map(|word| numbered(word, None)));
     of.kind = KINDS.into_iter().find(|kind| all.contains(kind));
+    of.is_own = owner(&lower).filter(|_| with_colon || marked);
     let of_kernel = names_kernel || is_release(name) || with_colon && is_short_release(name);
     of.version = words().find(version).filter(|_| of_kernel).map(str::to_owned);
     let of_series = words().find(|word| is_of_series(word));
     let of_series = of_series.filter(|_| (with_colon || marked) && all.len() <= SERIES_WORDS);
     of.version = of.version.or(of_series.map(str::to_owned));
     (of != Of::default()).then(|| (name.to_owned(), of))
+}
+
+/// Words for what has an owner, besides those for machines.
+const OWNED: [&str; 8] =
+    ["dmesg", "log", "output", "computer", "hypervisor", "kernel", "setup", "one"];
+
+/// Whether a heading in small letters is of the writer's machine or of another person's: `mine`, `my machine`, `his box`,
+/// `bob's dmesg`, `my friend's machine`.
+fn owner(heading: &str) -> Option<bool> {
+    let words: Vec<&str> = heading.split(' ').filter(|word| !word.is_empty()).collect();
+    let (last, front) = words.split_last()?;
+    match (front, *last) {
+        ([] | ["on" | "here" | "from"], "mine" | "ours") => return Some(true),
+        ([] | ["on" | "from"], "his" | "hers" | "theirs" | "yours") => return Some(false),
+        _ => {}
+    }
+    let is_thing = OWNED.contains(last) || NUMBERED.contains(last) || KINDS.contains(last);
+    let whose = front.iter().rev().find(|word| {
+        ["my", "our", "his", "her", "their", "your"].contains(word) || word.ends_with("'s")
+    })?;
+    is_thing.then(|| matches!(*whose, "my" | "our"))
 }
 
 /// Maximum number of words in a heading that names a version of a series of patches: `dmesg of v2:`.
@@ -398,6 +423,23 @@ mod tests_of_parts {
     const TSC: &str = "[    1.910000] clocksource: Switched to clocksource tsc\n";
     const FRONT: &str = "[    0.910000] clocksource: Switched to clocksource tsc-early\n";
     const HPET: &str = "[ 5000.120000] clocksource: Switched to clocksource hpet\n";
+
+    #[test]
+    fn writers_machine_and_that_of_another_person_are_two() {
+        for (one, two) in [
+            ("my machine:", "his machine:"),
+            ("mine:", "my friend's box:"),
+            ("On mine:", "Bob's dmesg:"),
+            ("Our server:", "their server:"),
+            ("## My log", "## Her log"),
+        ] {
+            assert_eq!(shown(&format!("{one}\n{HPET}\n{two}\n{TSC}")).len(), 2, "{one} {two}");
+            assert_eq!(shown(&format!("{one}\n{HPET}\n{one}\n{TSC}")).len(), 0, "{one}");
+        }
+        for one in ["my guess:", "What's in the log:", "mine is slow:", "the kernel's log:"] {
+            assert_eq!(shown(&format!("my machine:\n{HPET}\n{one}\n{TSC}")).len(), 0, "{one}");
+        }
+    }
 
     #[test]
     fn files_and_authors_are_parts_of_their_own() {

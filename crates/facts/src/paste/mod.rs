@@ -39,6 +39,7 @@ mod uml;
 mod uncertain;
 mod virt;
 mod wall;
+mod whose;
 mod writers;
 
 use crate::cmdline::CommandLine;
@@ -260,6 +261,8 @@ pub struct Pasted {
     quoted: Vec<bool>,
     /// The lines of outputs that, by the text, no machine printed.
     imagined: Vec<Range<usize>>,
+    /// The kernel lines whose owner the text leaves open.
+    ownerless: Vec<Range<usize>>,
     pub(crate) symptoms: Vec<Symptom>,
     pub(crate) told: Told,
 }
@@ -288,6 +291,7 @@ impl Pasted {
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
         let examples = is_manual(lines) || literal::is_changelog(lines);
         out.imagined = examples::imagined(lines);
+        out.ownerless = whose::open(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };
         while at < lines.len() {
             let line = &lines[at];

@@ -146,7 +146,7 @@ pub(super) fn leads_in(lines: &[String], at: usize) -> bool {
 }
 
 /// A blank line, or the mark of a fence.
-fn is_mark(line: &str) -> bool {
+pub(super) fn is_mark(line: &str) -> bool {
     let line = line.trim_matches(['>', ' ']);
     line.is_empty() || line.starts_with("```") || line.starts_with('{')
 }
@@ -167,29 +167,43 @@ fn is_article(above: &[String]) -> bool {
     })
 }
 
-/// Whether a sentence has a word of uncertainty, and none of the writer's machine.
-fn is_uncertain(line: &str) -> bool {
-    let lower = line.to_lowercase();
+/// The last sentence of a line in small letters, and its words.
+fn last_sentence(lower: &str) -> (&str, Vec<&str>) {
     let sentence = lower.rsplit(['!', '?', '\u{3002}']).next().unwrap_or_default();
     let sentence = sentence.rsplit(". ").next().unwrap_or_default();
-    let words: Vec<&str> = sentence
+    let words = sentence
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-' | '_')))
         .filter(|word| !word.is_empty())
         .collect();
-    let has = |list: &str| words.iter().any(|word| list.split(' ').any(|one| one == *word));
-    let inside = |list: &str| list.split(' ').any(|part| sentence.contains(part));
-    let begins = |word: &str, list: &str| list.split(' ').any(|begin| word.starts_with(begin));
-    let phrase = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
+    (sentence, words)
+}
+
+fn begins(word: &str, list: &str) -> bool {
+    list.split(' ').any(|begin| word.starts_with(begin))
+}
+
+/// Whether the last sentence of a line, in small letters, has a word with which people write of their own machine, or of
+/// what happened.
+pub(super) fn is_own(lower: &str) -> bool {
+    let (sentence, words) = last_sentence(lower);
     let this = words.windows(2).any(|pair| {
         ["this", "these"].contains(&pair[0]) && ONE.split(' ').any(|one| one == pair[1])
     });
-    let is_own = has(OWN)
+    this || words.iter().any(|word| OWN.split(' ').any(|one| one == *word))
         || words.iter().any(|word| begins(word, OWN_BEGINS))
-        || phrase(&OWN_INSIDE)
-        || this;
-    if is_own {
+        || OWN_INSIDE.iter().any(|part| sentence.contains(part))
+}
+
+/// Whether a sentence has a word of uncertainty, and none of the writer's machine.
+fn is_uncertain(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    if is_own(&lower) {
         return false;
     }
+    let (sentence, words) = last_sentence(&lower);
+    let has = |list: &str| words.iter().any(|word| list.split(' ').any(|one| one == *word));
+    let inside = |list: &str| list.split(' ').any(|part| sentence.contains(part));
+    let phrase = |list: &[&str]| list.iter().any(|part| sentence.contains(part));
     let some = inside(SOME_INSIDE)
         || words.iter().enumerate().any(|(at, word)| {
             let behind = &words[at + 1..words.len().min(at + 4)];

@@ -1,6 +1,6 @@
 //! The inputs: bundles, and files that the engine reads itself.
 
-use crate::ui::err;
+use crate::ui::{err, file};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_fleet::documents::{Shape, shape};
@@ -133,11 +133,8 @@ fn directory(dir: &Path, depth: usize, inputs: &mut Inputs) -> Result<()> {
                 bail!("{} is deeper than {DEPTH} directories", path.display());
             }
             directory(&path, depth - 1, inputs)?;
-        } else if let Some(user) = given::link_of_another_user(&path) {
-            err::line(&format!(
-                "clocksmith: {} is a link of another user ({user}), and is left out",
-                path.display()
-            ));
+        } else if file::leaves_out_link(&path) {
+            continue;
         } else if path.is_file() {
             // A file whose beginning cannot be read is passed on; its reader reports the reason.
             let begin = begin(&path, Kinds::Regular).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::exit::Code;
 use crate::gather;
 use crate::render;
 use crate::report::migrate::MigrateReport;
-use crate::ui::err;
+use crate::ui::{err, file as ui_file};
 use anyhow::{Context, Result, bail};
 use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
@@ -144,11 +144,7 @@ fn read_hosts(path: &Path, given: bool, hosts: &mut Vec<Host>) -> Result<()> {
             bail!("{} has more than {MAX_NAMES} names; give lists of hosts", path.display());
         }
         for file in files {
-            if let Some(user) = given::link_of_another_user(&file) {
-                err::line(&format!(
-                    "clocksmith: {} is a link of another user ({user}), and is left out",
-                    file.display()
-                ));
+            if ui_file::leaves_out_link(&file) {
                 continue;
             }
             if let Some(kind) =

@@ -33,9 +33,12 @@ pub fn why(text: &str) -> Report {
 
 /// The report on a pasted text: the kernel's lines, and the output of commands.
 pub fn pasted(text: &str) -> Report {
-    let mut facts = Facts::from_log(KernelLog::scan(text.as_bytes(), "text").unwrap());
+    let mut log = KernelLog::scan(text.as_bytes(), "text").unwrap();
     let lines = paste::lines(text.as_bytes(), "text").unwrap();
-    Pasted::read(&lines, "text").complete(&mut facts);
+    let read = Pasted::read(&lines, "text");
+    read.take_over(&mut log);
+    let mut facts = Facts::from_log(log);
+    read.complete(&mut facts);
     assess(facts, Measured::default()).report
 }
 

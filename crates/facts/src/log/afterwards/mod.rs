@@ -10,7 +10,7 @@ mod command;
 mod sentence;
 
 use super::lines::text;
-use super::{intended, plain, prefix, transcript};
+use super::{intended, plain, prefix, refused, transcript};
 use crate::names;
 
 /// Lines below the last record that are examined, at most.
@@ -74,7 +74,7 @@ pub(super) fn find(tail: &[u8], count: u64) -> Vec<Later> {
             .or_else(|| line.changes().then(|| (By::Command, wanted(line.text))));
         let below = lines.get(at + 1).map_or("", String::as_str);
         if let Some((by, wanted)) = change
-            && !(by == By::Command && (is_refused(below) || is_suggested(&lines, at)))
+            && !(by == By::Command && (refused::is_refusal(below) || is_suggested(&lines, at)))
         {
             found.push((at, by, wanted));
         }
@@ -92,13 +92,6 @@ pub(super) fn find(tail: &[u8], count: u64) -> Vec<Later> {
 /// Whether a kernel printed a line.
 fn is_record(line: &str) -> bool {
     prefix::strip(line).at.is_some() || plain::is_of_the_kernel(line)
-}
-
-/// Whether the line below a command says that the file was not written.
-fn is_refused(below: &str) -> bool {
-    ["Permission denied", "Operation not permitted", "Read-only file system", "No such file"]
-        .iter()
-        .any(|words| below.contains(words))
 }
 
 /// Whether the sentence above a command, or around it, only suggests or plans it.

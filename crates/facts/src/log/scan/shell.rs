@@ -6,7 +6,7 @@ use crate::log::configured;
 use crate::log::continuation::Place;
 use crate::log::event::Event;
 use crate::log::lines::{line_before, next_line, text};
-use crate::log::{intended, transcript};
+use crate::log::{intended, refused, transcript};
 use std::borrow::Cow;
 
 /// The lines above one, the nearest first.
@@ -86,6 +86,14 @@ fn below(place: Place<'_>) -> impl Iterator<Item = Cow<'_, str>> {
     })
 }
 
+/// Whether the output below a write says that it failed.
+pub(super) fn is_refused(place: Place<'_>, event: &Event) -> bool {
+    matches!(event, Event::WroteCurrent(_))
+        && below(place)
+            .find(|line| !line.trim().is_empty())
+            .is_some_and(|line| refused::is_refusal(&line))
+}
+
 /// Whether a reading is an entry of a program's configuration.
 pub(super) fn is_configured(place: Place<'_>, raw: &str, read: &Event) -> bool {
     matches!(read, Event::ReadCurrent(_)) && configured::is_entry(raw, above(place), below(place))
@@ -153,6 +161,27 @@ mod tests {
             assert_eq!(entries(sentence, "#"), 2, "{sentence}");
         }
         assert_eq!(entries("You can change it with", "root@web1:~#"), 2);
+    }
+
+    #[test]
+    fn write_that_failed_changes_nothing() {
+        const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let entries = |command: &str, output: &str| {
+            let text = format!("$ cat {FILE}\nhpet\n$ {command}\n{output}\n$ uptime\n");
+            KernelLog::scan(text.as_bytes(), "log").unwrap().entries.len()
+        };
+        for (command, output) in [
+            (format!("echo tsc > {FILE}"), format!("-bash: {FILE}: Permission denied")),
+            (format!("sudo echo tsc > {FILE}"), format!("bash: {FILE}: Permission denied")),
+            (format!("echo tsc | sudo tee {FILE}"), format!("tee: {FILE}: Invalid argument\ntsc")),
+            (format!("echo tsc > {FILE}"), "sh: write error: Invalid argument".to_owned()),
+            (format!("echo tsc > {FILE}"), format!("sh: 1: cannot create {FILE}: x")),
+        ] {
+            assert_eq!(entries(&command, &output), 1, "{command} {output}");
+        }
+        let command = format!("echo tsc | sudo tee {FILE}");
+        assert_eq!(entries(&command, "tsc"), 2);
+        assert_eq!(entries(&command, "[    9.000000] write error: Invalid argument"), 2);
     }
 
     #[test]

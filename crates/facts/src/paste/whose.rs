@@ -1,0 +1,302 @@
+//! Whether a text says whose machine printed the few lines of a kernel in it.
+//!
+//! A statement about machines in general (`Such a demotion is visible in dmesg as`) has no words of its own, so that
+//! `general` and `uncertain` know only some. The reverse is easier to find: a writer who shows his own machine writes of
+//! himself, asks, gives a date, or writes no more than a label (`dmesg:`) above the lines. Without any of these the
+//! owner is open: the lines are evidence, but the report does not say that they are of the machine of whoever asks.
+
+use super::{examples, prompt, uncertain};
+use crate::log::{host_of, plain, strip_prefix};
+use std::ops::Range;
+
+/// Maximum number of kernel lines below a sentence: a whole log is no illustration.
+const SHORT: usize = 12;
+/// Lines between the sentence and the block.
+const GAP: usize = 3;
+/// Fewest words of a sentence; a label has fewer.
+const SENTENCE: usize = 4;
+/// Fewest characters of a sentence in a language without blanks.
+const UNSPACED: usize = 9;
+/// Lines above and below the block in which a writer writes of himself.
+const AROUND: usize = 20;
+
+/// The words of a label: what is shown, not what happens.
+const LABEL: &str = "dmesg log logs kernel kernel's output console syslog journal journalctl messages message lines line \
+    relevant excerpt part parts snippet actual results result boot bootlog trace the of from in and full complete here's \
+    below above attached grep tsc clocksource hpet sudo cat less tail head after before first last entries ring buffer \
+    warning warnings error errors serial some interesting important linux info details logfile file kern.log \
+    /var/log/kern.log /var/log/messages var messages.log additional information system clock";
+/// Verbs of a short label: `dmesg shows:`.
+const SHOWS: &str = "says say shows show prints reads is are sagt zeigt dit affiche dice muestra";
+/// Most words of a label with such a verb.
+const WITH_VERB: usize = 3;
+
+/// First words of the headings of a bug report.
+const REPORT: [&str; 14] = [
+    "actual result",
+    "actual behavi",
+    "description of problem",
+    "steps to reproduce",
+    "how reproducible",
+    "version-release",
+    "describe the bug",
+    "bug description",
+    "what happened",
+    "current behavi",
+    "hardware:",
+    "environment:",
+    "problem description",
+    "system information",
+];
+
+/// Words of a writer about himself.
+const SELF: &str = "i i'm i've i'd my me mine ich mir mich mein meine meinem meiner meinen je j'ai mon ma mes moi yo mi mis \
+    eu meu minha meus minhas io mio mia miei я мне меня мой моя моём моем jsem mám můj mám mój moja mam ik mijn benim jag min \
+    mitt jeg yesterday today tonight gestern ayer hoy ontem вчера сегодня včera wczoraj dün";
+/// Words of several writers, which authors of guides use, too.
+const OURS: &str = "we our us ours we're we've wir unser unsere unserem unseren nous notre nos nosotros nuestro nuestra \
+    nosso nossa nostro nostra мы наш наша наших нас";
+/// Words for a reader, by which a text is a guide.
+const READER: &str = "you your yours you'll sie ihr ihre ihren vous votre vos usted su sus voi vostro вы ваш ваша вашем";
+/// The same as the first in languages without blanks.
+const SELF_INSIDE: [&str; 12] =
+    ["我", "本机", "这台", "私", "うち", "当方", "弊社", "手元", "제가", "저희", "저는", "내 "];
+/// Words with which help is asked for.
+const ASKS: &str = "anyone anybody somebody someone please plz thanks thank idea ideas hello hi dear danke bitte hilfe \
+    merci bonjour gracias ayuda hola obrigado ajuda grazie aiuto спасибо помогите подскажите привет dziękuję pomoc díky";
+/// Nouns for a machine, of which `the` makes a certain one.
+const ONE: &str = "machine host box server laptop system node vm guest board pc computer desktop workstation router nas";
+/// Words in front of `the machine` by which it is any one.
+const ANY: &str =
+    "if when whenever once unless such whose where each every any a an may might can could would";
+/// Beginnings of words with a number that name no host.
+const NO_HOST: [&str; 17] = [
+    "x86", "cpu", "ipv", "i3", "i4", "i5", "i6", "i7", "i9", "amd64", "arm", "x64", "c1", "rdtsc",
+    "utf", "ext", "rv",
+];
+
+/// The kernel lines whose owner the text leaves open; empty if anything in the text says whose they are.
+pub(super) fn open(lines: &[String]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(block) = below(lines, at) else {
+            at += 1;
+            continue;
+        };
+        let around = at.saturating_sub(AROUND)..lines.len().min(block.end + AROUND);
+        if is_of_a_machine(&lines[at]) || is_of_a_person(lines, around, &block) {
+            return Vec::new();
+        }
+        at = block.end;
+        found.push(block);
+    }
+    found
+}
+
+/// The short block of kernel lines below a sentence.
+fn below(lines: &[String], at: usize) -> Option<Range<usize>> {
+    if !is_sentence(&lines[at]) {
+        return None;
+    }
+    let is_kernel = |at: &usize| plain::is_of_the_kernel(&lines[*at]);
+    let first = (at + 1..lines.len().min(at + 1 + GAP)).find(is_kernel)?;
+    if (at + 1..first).any(|at| !uncertain::is_mark(&lines[at])) {
+        return None;
+    }
+    let last = examples::shown_below(lines, at).unwrap_or(first).max(first);
+    let is_named = |at: usize| host_of(&lines[at]).is_some();
+    let count = (first..=last).filter(is_kernel).count();
+    (count <= SHORT && !(first..=last).any(is_named)).then_some(first..last + 1)
+}
+
+/// Whether a line is a sentence of prose, and not a label, a command or a line of a log.
+fn is_sentence(line: &str) -> bool {
+    let line = bare(line);
+    if line.is_empty() || line.len() > 600 || strip_prefix(line).1 || plain::is_of_the_kernel(line)
+    {
+        return false;
+    }
+    if prompt::read(line).is_some() || line.contains(['|', '`', '/', '=', '{']) {
+        return false;
+    }
+    let lower = line.to_lowercase();
+    if REPORT.iter().any(|head| lower.starts_with(head)) {
+        return false;
+    }
+    let words = words(&lower);
+    let unspaced =
+        || words.len() < SENTENCE && line.chars().filter(|c| !c.is_ascii()).count() >= UNSPACED;
+    (words.len() >= SENTENCE && !is_label(&words)) || unspaced() && has_unspaced(line)
+}
+
+/// Whether a line is written in a language without blanks.
+fn has_unspaced(line: &str) -> bool {
+    line.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
+}
+
+/// A line without the marks of quotations, headings and lists.
+fn bare(line: &str) -> &str {
+    line.trim_matches(['>', '*', '_', '#', '-', ' ', '\t'])
+}
+
+/// The words of a line in small letters.
+fn words(lower: &str) -> Vec<&str> {
+    lower
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-' | '_' | '.' | '/')))
+        .map(|word| word.trim_matches(['.', '-', '\'']))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn is_in(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|one| one == word)
+}
+
+/// Whether words say what is shown below them, and nothing else.
+fn is_label(words: &[&str]) -> bool {
+    let verbs = words.iter().filter(|word| is_in(word, SHOWS)).count();
+    words.iter().all(|word| is_in(word, LABEL) || is_in(word, SHOWS))
+        && (verbs == 0 || words.len() <= WITH_VERB)
+}
+
+/// Whether the sentence itself is about a certain machine: the writer's, a named one, or one at a time.
+fn is_of_a_machine(line: &str) -> bool {
+    let lower = bare(line).to_lowercase();
+    let words = words(&lower);
+    let the_one = words.windows(2).enumerate().any(|(at, pair)| {
+        is_in(pair[1], ONE)
+            && matches!(pair[0], "the" | "this" | "that")
+            && !words[..at].iter().any(|word| is_in(word, ANY))
+    });
+    // `Here is what it looks like` shows nothing of the writer's.
+    let shows = ["here is ", "here's ", "here are "].iter().any(|begin| lower.starts_with(begin));
+    let shown = if shows { lower.split_once(' ').map_or("", |(_, rest)| rest) } else { &lower };
+    the_one || uncertain::is_own(shown) || words.iter().any(|word| is_certain(word))
+}
+
+/// Whether a word is a date, a time of day, the release of a distribution's kernel, or the name of a host.
+fn is_certain(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let is_date = word.len() == 10 && digits == 8 && word.matches(['-', '.', '/']).count() == 2;
+    let is_release = word.starts_with(|c: char| c.is_ascii_digit())
+        && word.split_once('-').is_some_and(|(version, _)| version.matches('.').count() >= 2);
+    let is_host = || {
+        let name = word.strip_suffix("'s").unwrap_or(word);
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        letters.len() >= 2
+            && letters.len() < name.len()
+            && letters.starts_with(|c: char| c.is_ascii_lowercase())
+            && letters.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+            && !NO_HOST.iter().any(|begin| name.starts_with(begin))
+    };
+    is_date || is_release || is_host()
+}
+
+/// Whether the prose around a block is of a person who shows his own machine, or of a session on one.
+fn is_of_a_person(lines: &[String], around: Range<usize>, block: &Range<usize>) -> bool {
+    let (mut ours, mut reader) = (false, false);
+    for at in around {
+        let line = &lines[at];
+        if block.contains(&at) || line.len() > 2000 {
+            continue;
+        }
+        if prompt::read(line).is_some_and(|found| !found.command.is_empty()) {
+            return true;
+        }
+        if plain::is_of_the_kernel(line) {
+            continue;
+        }
+        let lower = bare(line).to_lowercase();
+        let words = words(&lower);
+        let asks = lower.ends_with('?') || words.iter().any(|word| is_in(word, ASKS));
+        let is_report = REPORT.iter().any(|head| lower.starts_with(head));
+        if asks
+            || is_report
+            || words.iter().any(|word| is_in(word, SELF))
+            || SELF_INSIDE.iter().any(|part| lower.contains(part))
+        {
+            return true;
+        }
+        ours |= words.iter().any(|word| is_in(word, OURS));
+        reader |= words.iter().any(|word| is_in(word, READER));
+    }
+    ours && !reader
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = "[  300.100210] tsc: Marking TSC unstable due to clocksource watchdog\n\
+                         [  300.101000] clocksource: Switched to clocksource hpet\n";
+
+    fn is_open(text: &str) -> bool {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        !open(&lines).is_empty()
+    }
+
+    #[test]
+    fn statements_about_machines_in_general_leave_the_owner_open() {
+        for line in [
+            "Boards of the first revision are known to print",
+            "The kernel then prints the following lines.",
+            "When the watchdog finds a skew the kernel falls back to hpet.",
+            "Every kernel since 3.10 writes these two lines at a demotion.",
+            "The messages in question are:",
+            "Customers have reported these messages:",
+            "One reader sent the following:",
+            "The bug shows itself as:",
+            "Here is what the fallback looks like in the kernel log:",
+            "The signature of this issue:",
+            "If the TSC fails, the machine prints:",
+            "Der Kernel meldet dann:",
+            "Le noyau affiche alors :",
+            "Entonces el kernel escribe:",
+            "当时钟源不稳定时,内核会输出:",
+            "カーネルは次のように出力します:",
+        ] {
+            assert!(is_open(&format!("{line}\n\n{BLOCK}")), "{line}");
+            assert!(is_open(&format!("{line}\n\n```\n{BLOCK}```\nIt is harmless.\n")), "{line}");
+        }
+        assert!(is_open(&format!(
+            "If you see this, we can help.\nThe kernel then prints this:\n{BLOCK}"
+        )));
+    }
+
+    #[test]
+    fn words_of_a_writer_a_label_or_a_session_say_whose_lines_they_are() {
+        for line in [
+            "I get this in dmesg:",
+            "dmesg shows:",
+            "Kernel log:",
+            "Relevant dmesg lines:",
+            "Output of dmesg | grep -i tsc:",
+            "The server is slow after 5 minutes:",
+            "We see this on all of our hosts:",
+            "TSC is marked unstable on Dell R640 running 5.4.0-42-generic:",
+            "Can someone explain these lines please?",
+            "Seit dem Update ist der Rechner langsam:",
+            "Depuis la mise à jour, le serveur est lent :",
+            "昨天服务器变慢了:",
+            "Actual results: it does not keep the TSC",
+            "The following appeared in the log on 2024-03-01:",
+            "The log of node db1 has these lines:",
+            "$ dmesg | grep -i -e tsc -e clocksource",
+            "",
+        ] {
+            assert!(!is_open(&format!("{line}\n\n{BLOCK}")), "{line}");
+        }
+        for text in [
+            format!("My laptop is slow.\n\nThe kernel then prints this:\n{BLOCK}"),
+            format!("The kernel then prints this:\n{BLOCK}\nAny idea?"),
+            format!("The kernel then prints this:\n{BLOCK}\n$ uname -r\n6.1.0\n"),
+            format!("Since yesterday it is slow. The kernel prints this:\n{BLOCK}"),
+            format!("We run Debian.\nThe kernel then prints this:\n{BLOCK}"),
+        ] {
+            assert!(!is_open(&text), "{text}");
+        }
+        let log: String = (0..20).map(|at| format!("[    0.{at:06}] pci 0000:00: x\n")).collect();
+        assert!(!is_open(&format!("The kernel then prints this:\n{log}")));
+    }
+}
