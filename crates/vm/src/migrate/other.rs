@@ -2,6 +2,7 @@
 
 use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
 use crate::inner::{each, said};
+use crate::words::listed;
 use crate::yaml::{self, Node};
 
 /// Reads a VirtualMachine or a VirtualMachineInstance.
@@ -83,7 +84,7 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
             .map(str::trim)
     };
     let name = of("name").map(str::to_owned);
-    let emulated = of("kvm") == Some("0");
+    let emulated = of("kvm").is_some_and(|it| listed("0 off no false", &it.to_ascii_lowercase()));
     let passed = |line: &str| {
         line.strip_prefix("hostpci")
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

@@ -144,3 +144,23 @@ fn proxmox_lines_that_a_script_writes_to_the_file_of_a_machine() {
         assert!(Document::new("vm.sh", text.as_bytes()).is_err(), "{text}");
     }
 }
+
+#[test]
+fn proxmox_machine_without_kvm_has_nothing_of_kvm() {
+    use Severity::Warn;
+    let conf = |kvm: &str, rest: &str| format!("cores: 2\nkvm: {kvm}\nostype: l26\n{rest}");
+    let emulated = ("pve-kvm-disabled", Warn);
+    for kvm in ["0", "off", "no"] {
+        assert_eq!(ids(Kind::Proxmox, &conf(kvm, "")), [emulated], "{kvm}");
+        let hidden = conf(kvm, "cpu: x86-64-v3,hidden=1\n");
+        assert_eq!(ids(Kind::Proxmox, &hidden), [emulated], "{kvm}");
+        let host = conf(kvm, "cpu: host\n");
+        assert_eq!(ids(Kind::Proxmox, &host), [emulated, ("pve-host-emulated", Warn)], "{kvm}");
+    }
+    assert_eq!(ids(Kind::Proxmox, &conf("0", "cpu: max\n")), [emulated]);
+    let invtsc = ids(Kind::Proxmox, &conf("0", "args: -cpu max,+invtsc,-kvmclock\n"));
+    assert!(invtsc.contains(&("q-invtsc-tcg", Warn)), "{invtsc:?}");
+    assert!(invtsc.iter().all(|(id, _)| !id.contains("kvmclock") && !id.contains("migblock")));
+    let with = ids(Kind::Proxmox, &conf("1", "cpu: host\n"));
+    assert_eq!(with, [("pve-host-no-invtsc", Severity::Info)]);
+}

@@ -428,3 +428,69 @@ fn description_is_no_command() {
     let all: Vec<_> = report.findings.iter().map(|it| it.rule.id).collect();
     assert_eq!(all, ["q-no-invtsc"]);
 }
+
+#[test]
+fn accelerators_in_a_list_are_tried_in_their_order() {
+    use Severity::{Error, Warn};
+    let found = |options: &str, cpu: &str| {
+        let text = format!(
+            "#!/bin/sh\nqemu-system-x86_64 {options} -cpu {cpu} -m 1G -kernel vmlinuz -append root=/dev/sda a.img\n"
+        );
+        lint(&document(Kind::Qemu, &text)).unwrap().findings
+    };
+    let severity = |options: &str, cpu: &str, id: &str| {
+        let all = found(options, cpu);
+        let one = all.iter().find(|finding| finding.rule.id == id);
+        one.map(|finding| (finding.severity, finding.summary.clone().unwrap_or_default()))
+    };
+    let off = "q-kvmclock-off-no-invtsc";
+    // KVM first: not the emulator, but it may be.
+    for options in ["-accel kvm -accel tcg", "-machine accel=kvm:tcg", "-M q35,accel=kvm:hvf:tcg"] {
+        assert_eq!(severity(options, "max,-kvmclock", off).unwrap().0, Error, "{options}");
+        let (_, stays) = severity(options, "host", "q-no-invtsc").unwrap();
+        assert!(stays.contains("where KVM runs the guest"), "{options}: {stays}");
+        assert_eq!(severity(options, "max,+invtsc", "q-invtsc-tcg"), None, "{options}");
+    }
+    // The emulator works everywhere.
+    for options in ["-machine accel=tcg:kvm", "-accel tcg", "-M q35,accel=tcg"] {
+        assert_eq!(severity(options, "max,-kvmclock", off), None, "{options}");
+        assert_eq!(severity(options, "max,+invtsc", "q-invtsc-migblock"), None, "{options}");
+        assert_eq!(severity(options, "max,+invtsc", "q-invtsc-tcg").unwrap().0, Warn, "{options}");
+    }
+    // Linux has no HVF, and takes the next one.
+    for options in ["-machine accel=hvf:kvm:tcg", "-M q35,accel=whpx:kvm", "-accel hvf:kvm"] {
+        let (severity_off, words) = severity(options, "max,-kvmclock", off).unwrap();
+        assert_eq!(severity_off, Warn, "{options}");
+        assert!(words.starts_with("where KVM runs the guest"), "{options}: {words}");
+        let (_, stays) = severity(options, "host", "q-no-invtsc").unwrap();
+        assert!(stays.contains("where KVM runs the guest"), "{options}: {stays}");
+        assert_eq!(severity(options, "max,+invtsc", "q-invtsc-tcg"), None, "{options}");
+        assert_eq!(severity(options, "max", "q-emulated"), None, "{options}");
+    }
+    // Another hypervisor alone has nothing of KVM.
+    for options in ["-accel hvf", "-accel whpx -accel tcg", "-machine accel=nvmm:tcg"] {
+        for cpu in ["max,-kvmclock", "host,kvm=off"] {
+            assert_eq!(severity(options, cpu, off), None, "{options}");
+            assert_eq!(severity(options, cpu, "q-kvm-off"), None, "{options}");
+        }
+        assert_eq!(severity(options, "max,+invtsc", "q-invtsc-tcg"), None, "{options}");
+    }
+}
+
+#[test]
+fn device_of_kvm_in_front_of_a_container_is_no_program() {
+    for device in
+        ["--device /dev/kvm", "--device=/dev/kvm", "--device=/dev/kvm:/dev/kvm", "--group-add kvm"]
+    {
+        let text = |options: &str| {
+            format!(
+                "#!/bin/sh\ndocker run -it {device} image qemu-system-x86_64 {options} -m 1G a.img\n"
+            )
+        };
+        // QEMU does not use the device by itself.
+        assert!(ids(Kind::Qemu, &text("")).iter().any(|(id, _)| *id == "q-emulated"), "{device}");
+        let kvm = ids(Kind::Qemu, &text("-enable-kvm -cpu host,-kvmclock"));
+        assert!(kvm.iter().any(|(id, _)| *id == "q-kvmclock-off-no-invtsc"), "{device}: {kvm:?}");
+        assert!(kvm.iter().all(|(id, _)| *id != "q-emulated"), "{device}: {kvm:?}");
+    }
+}

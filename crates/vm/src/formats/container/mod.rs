@@ -4,6 +4,7 @@
 //! Their variables become the command line that the image generates, which is judged. Source: qemus/qemu, src/proc.sh
 //! (CPU_MODEL, CPU_FLAGS, KVM, HV; `-cpu` of ARGUMENTS is left out) and src/config.sh (MACHINE; hpet=off).
 
+mod device;
 #[cfg(test)]
 mod tests;
 
@@ -136,13 +137,20 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     };
     for tree in trees.into_iter().map(without_fragments) {
         let mut failed = None;
+        let compose = tree.entry("services").is_some() && why.is_none();
         tree.find(&mut |node| {
             let named = said(node, &["image"]).filter(|_| reports.len() < MOST_MACHINES);
             let Some((name, at)) = named.and_then(|(name, at)| Some((image(name)?, at))) else {
                 return false;
             };
             match container(document, node, name, at) {
-                Ok(report) => reports.push(report),
+                Ok(mut report) => {
+                    let missing = (compose && device::has_kvm(node) == Some(false)).then_some(at);
+                    report
+                        .findings
+                        .extend(missing.and_then(|at| without_kvm(document, node, name, at)));
+                    reports.push(report);
+                }
                 Err(error) => failed = Some(error),
             }
             true
@@ -329,6 +337,24 @@ fn container(
         report.findings.push(finding);
     }
     Ok(report)
+}
+
+/// Reports a service that wants KVM, and whose container does not get it.
+fn without_kvm(
+    document: &Document,
+    node: &Node,
+    image: &str,
+    at: &Range<usize>,
+) -> Option<Finding> {
+    let variables = variables(document, node);
+    let kvm = variables.get("KVM").map(|(value, _)| value.as_str());
+    if kvm.is_some_and(|value| off(value) || value.contains(UNKNOWN)) {
+        return None;
+    }
+    let mut finding = Finding::new(rule!("ct-kvm-missing"), at.clone())
+        .fix("devices: [/dev/kvm], where the host has KVM");
+    finding.object = Some(format!("image {image}"));
+    Some(finding)
 }
 
 /// The flags of a `-cpu host,FLAGS` in ARGUMENTS, which `vdsm/virtual-dsm` adds to its own (src/proc.sh).

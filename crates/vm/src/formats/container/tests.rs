@@ -150,3 +150,32 @@ fn default_of_a_variable_is_read() {
     assert_eq!(with("${MORE}"), [""; 0]);
     assert_eq!(with("${MORE:-$OTHER}"), [""; 0]);
 }
+
+#[test]
+fn service_without_the_device_of_kvm_is_said() {
+    let text = |rest: &str| {
+        format!(
+            "services:\n  vm:\n    image: qemux/qemu\n    environment:\n      BOOT: alpine\n{rest}"
+        )
+    };
+    let missing = |text: &str| ids(text).contains(&"ct-kvm-missing");
+    for rest in ["", "    devices:\n      - /dev/net/tun\n", "    privileged: false\n"] {
+        assert!(missing(&text(rest)), "{rest}");
+    }
+    for rest in [
+        "    devices:\n      - /dev/kvm\n",
+        "    devices:\n      - \"/dev/kvm:/dev/kvm\"\n",
+        "    devices:\n      - source: /dev/kvm\n        target: /dev/kvm\n",
+        "    devices:\n      - ${DEVICE}\n",
+        "    privileged: true\n",
+        "    privileged: ${PRIVILEGED}\n",
+        "    volumes:\n      - /dev/kvm:/dev/kvm\n",
+        "    extends: base\n",
+        "      KVM: \"N\"\n",
+    ] {
+        assert!(!missing(&text(rest)), "{rest}");
+    }
+    // A cluster gives the device by other means.
+    let pod = "kind: Pod\nspec:\n  containers:\n    - image: qemux/qemu\n      env: []\n";
+    assert!(!missing(pod));
+}

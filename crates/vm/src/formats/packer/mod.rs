@@ -263,8 +263,8 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
         open |= machine.contains(UNKNOWN);
         let machine = if known { machine } else { UNKNOWN.to_string() };
         inner.word(document, "-machine", whole);
-        let (accelerator, _) = or("accelerator", "kvm");
-        // By default, KVM is used if the host has it.
+        // Packer chooses KVM if it can open /dev/kvm, and otherwise the emulator (builder/qemu/config.go, Prepare()).
+        let (accelerator, _) = or("accelerator", "kvm:tcg");
         let accelerator =
             if accelerator == "none" { String::new() } else { format!(",accel={accelerator}") };
         inner.word(document, &format!("type={machine}{accelerator}"), &at);

@@ -220,3 +220,32 @@ fn default_that_names_no_system_is_for_the_caller() {
         assert_eq!(testing::ids(Kind::Packer, "a.pkr.hcl", &text), [], "{system}");
     }
 }
+
+#[test]
+fn accelerator_that_packer_chooses_is_not_known() {
+    let found = |accelerator: &str, arguments: &str| {
+        let text = format!(
+            "source \"qemu\" \"a\" {{\n{accelerator}  iso_url = \"debian-12.iso\"\n  qemuargs = [{arguments}]\n}}\n"
+        );
+        testing::report(Kind::Packer, "a.pkr.hcl", &text).findings
+    };
+    let stays = |accelerator: &str| {
+        let all = found(accelerator, "[\"-cpu\", \"host\"]").into_iter();
+        let mut all = all.filter(|finding| finding.rule.id == "q-no-invtsc");
+        all.next().and_then(|finding| finding.summary)
+    };
+    assert!(stays("").is_some_and(|it| it.contains("where KVM runs the guest")));
+    assert_eq!(stays("  accelerator = \"kvm\"\n"), None);
+    let emulated = |accelerator: &str| {
+        found(accelerator, "").iter().any(|finding| finding.rule.id == "q-emulated")
+    };
+    assert!(!emulated(""));
+    assert!(emulated("  accelerator = \"none\"\n"));
+    // The emulator has nothing of KVM that could be missing.
+    let off = |accelerator: &str| {
+        let all = found(accelerator, "[\"-cpu\", \"max,-kvmclock\"]");
+        all.iter().any(|finding| finding.rule.id == "q-kvmclock-off-no-invtsc")
+    };
+    assert!(off("") && off("  accelerator = \"kvm\"\n"));
+    assert!(!off("  accelerator = \"tcg\"\n") && !off("  accelerator = \"hvf\"\n"));
+}

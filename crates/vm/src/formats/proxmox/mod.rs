@@ -25,6 +25,7 @@ use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::{Piece, statements};
 use crate::text::Text;
+use crate::words::listed;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -113,6 +114,12 @@ impl Section {
         self.get(key).map(Placed::as_str).unwrap_or_default()
     }
 
+    /// Returns whether KVM is switched off (PVE/QemuServer.pm, check_type()): QEMU gets `accel=tcg`.
+    fn emulated(&self) -> bool {
+        let value = self.value("kvm").to_ascii_lowercase();
+        listed("0 off no false", &value)
+    }
+
     /// Returns the technology that protects the guest's memory from the host.
     fn confidential(&self) -> Option<Confidential> {
         let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
@@ -189,7 +196,7 @@ impl Section {
     fn clocks(&self, line: &Line, models: Option<&str>) -> Clocks {
         let mut clocks = Clocks::of_line(line);
         clocks.x86 = self.value("arch") != "aarch64";
-        clocks.emulated |= self.value("kvm") == "0";
+        clocks.emulated |= self.emulated();
         clocks.kvm = !clocks.emulated && line.kvm() != Some(false);
         if line.cpu().is_some() {
             return clocks;
@@ -277,7 +284,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         clocks.said = document.guest.is_some();
         report.findings.extend(args(line, guest, &clocks));
     }
-    if section.value("kvm") == "0"
+    if section.emulated()
         && let Some(value) = section.get("kvm")
     {
         report
@@ -344,13 +351,13 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     let context = cpu::Context {
         guest,
         names: &cpu::NAMES,
-        kvm: line.kvm(),
-        emulated: line.tcg() || section.value("kvm") == "0",
+        kvm: if section.emulated() { Some(false) } else { line.kvm() },
+        emulated: line.tcg() || section.emulated(),
         conditional: &|_| false,
         stays: section.entries.iter().any(|(key, _)| key.starts_with("hostpci"))
             || !line.hostdevs.is_empty(),
         confidential: section.confidential().or(line.confidential()),
-        no_hyperv: old,
+        no_hyperv: old || section.emulated(),
         said: false,
     };
     // The loss of hv-time is reported above.
@@ -424,6 +431,15 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
                 ))),
         }
     }
+    if section.emulated() {
+        // Nothing of KVM is there that could be missing or hidden.
+        out.retain(|finding| finding.rule.id == rule!("pve-model-unknown").id);
+        if reported == "host" {
+            let words = "remove kvm: 0, or choose a model that is not host: cpu: max";
+            out.push(Finding::new(rule!("pve-host-emulated"), value.span()).fix(words));
+        }
+        return out;
+    }
     let may_use = !matches!(guest, Guest::Windows | Guest::Macos);
     if (reported == "host" || reported == "max") && !invtsc && may_use && !hides {
         out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
@@ -457,7 +473,7 @@ fn choice(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     }
     let sections = sections(&document.text);
     // The emulator offers neither.
-    let section = sections.iter().find(|s| !s.snapshot).filter(|it| it.value("kvm") != "0");
+    let section = sections.iter().find(|s| !s.snapshot).filter(|it| !it.emulated());
     let section = section.filter(|it| it.value("arch") != "aarch64" && it.confidential().is_none());
     let line = section.and_then(|section| section.args(&document.text));
     line.as_ref()

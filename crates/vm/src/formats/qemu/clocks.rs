@@ -145,6 +145,7 @@ impl Line {
         };
         let host = self.cpu().is_some_and(|cpu| cpu.head_name() == "host");
         let may = said.is_empty() || said.iter().any(|accel| accel.contains("kvm"));
+        let may = may && !self.kvm_after_another();
         (!said.is_empty() && said.iter().all(kvm)) || (host && may)
     }
 }

@@ -4,6 +4,7 @@
 use super::line::Line;
 use super::script::{Command, Script};
 use crate::document::Document;
+use crate::finding::{Finding, Severity};
 use crate::shell::name_length;
 
 /// The limit of lines above a word that are read.
@@ -22,7 +23,8 @@ pub(super) fn is_certain(
     let places: Vec<_> = line.kvm_at.iter().rev().take(MOST_PLACES).copied().collect();
     let said = line.accelerators();
     let other = |accel: &String| {
-        accel.contains(crate::placed::UNKNOWN) || accel.split([':', ',']).any(|it| it == "tcg")
+        let mut names = accel.split(',').next().unwrap_or_default().split(':');
+        accel.contains(crate::placed::UNKNOWN) || names.any(|name| name != "kvm")
     };
     // Options that are only collected may be of several command lines.
     let home = command.program.as_ref().map(|program| program.span().start);
@@ -37,6 +39,26 @@ pub(super) fn is_certain(
         && !command.apart
         && script.certainly(command, line, &places)
         && places.iter().any(sure)
+}
+
+/// Rules about what KVM gives to a guest.
+const OF_KVM: [&str; 6] = [
+    "q-kvm-off",
+    "q-kvmclock-off-no-invtsc",
+    "q-stable-bit-off",
+    "q-invtsc-migblock",
+    "q-hypervisor-hidden",
+    "q-hv-time-missing",
+];
+
+/// Words a finding that holds only where KVM runs the guest, because an accelerator of another system is tried first.
+pub(super) fn only_there(finding: &mut Finding) {
+    if !OF_KVM.contains(&finding.rule.id) {
+        return;
+    }
+    let words = finding.summary.take().unwrap_or_else(|| finding.rule.summary.to_owned());
+    finding.summary = Some(format!("where KVM runs the guest: {words}"));
+    finding.severity = finding.severity.min(Severity::Warn);
 }
 
 /// Returns whether the variable with the accelerator is also set to one other than KVM.

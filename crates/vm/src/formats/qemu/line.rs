@@ -187,22 +187,31 @@ impl Line {
         self.machines.iter().rev().find_map(of).unwrap_or_default()
     }
 
-    /// Returns whether KVM runs the guest: `Some(false)` if another accelerator is chosen, `None` if none is set.
+    /// Returns whether KVM may run the guest: `Some(false)` if another accelerator is chosen, `None` if none is set. The
+    /// emulator always works, so that what follows it in a list is never used.
     pub(crate) fn kvm(&self) -> Option<bool> {
         let said = self.accelerators();
         if said.is_empty() {
             return None;
         }
-        Some(
-            said.iter()
-                .any(|accel| accel.contains("kvm") || accel.contains(crate::placed::UNKNOWN)),
-        )
+        let may = |accel: &String| accel.contains("kvm") || accel.contains(crate::placed::UNKNOWN);
+        Some(said.iter().any(|accel| may(accel) && !accel.starts_with("tcg")))
     }
 
     /// Returns whether the emulator is chosen, and not another hypervisor: HVF, WHPX, NVMM, HAXM.
     pub(crate) fn tcg(&self) -> bool {
         let said = self.accelerators();
         !said.is_empty() && said.iter().all(|accel| accel.starts_with("tcg"))
+    }
+
+    /// Returns whether KVM runs the guest only where an accelerator of another system, which is first in a list, does not
+    /// exist: `hvf:kvm:tcg` (system/vl.c, configure_accelerators()).
+    pub(crate) fn kvm_after_another(&self) -> bool {
+        let other = |accel: &String| {
+            let first = accel.split([':', ',']).next().unwrap_or_default();
+            accel.contains("kvm") && listed("hvf whpx nvmm hax xen", first)
+        };
+        self.accelerators().iter().any(other)
     }
 
     /// Returns every accelerator that is requested.

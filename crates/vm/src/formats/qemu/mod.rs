@@ -299,8 +299,9 @@ fn command_findings(
             guest,
             names: &cpu::NAMES,
             kvm: line.kvm(),
-            // The model `host` starts only with a hypervisor, which another file may request.
-            emulated: line.tcg() || emulator.is_some() && cpu.head_name() != "host",
+            // The model `host` starts only with a hypervisor, which another file may request. No other hypervisor than
+            // KVM has the leaves of KVM.
+            emulated: line.kvm() == Some(false) || emulator.is_some() && cpu.head_name() != "host",
             conditional: &conditional,
             stays: script.certainly(command, line, &line.hostdevs),
             confidential,
@@ -316,6 +317,9 @@ fn command_findings(
             }
             if machine::may_be_foreign(command, line, document.text.as_str()) {
                 out.retain(|finding| finding.rule.id != rule!("q-no-invtsc").id);
+            }
+            if line.kvm_after_another() {
+                out.iter_mut().for_each(kvm::only_there);
             }
             // The emulator has no kvm-clock.
             let stays = out.iter_mut().filter(|finding| finding.rule.id == rule!("q-no-invtsc").id);

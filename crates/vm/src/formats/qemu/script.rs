@@ -570,6 +570,10 @@ fn names_program(text: &str) -> bool {
 
 /// Whether a word names QEMU.
 pub(super) fn is_program(word: &str) -> bool {
+    // The device of KVM: `docker run --device=/dev/kvm`.
+    if word.ends_with("/dev/kvm") {
+        return false;
+    }
     let base = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let base = base.trim_start_matches(['@', '-']);
     // `nix run nixpkgs#qemu -- -enable-kvm`
@@ -594,7 +598,10 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
         let before = at.checked_sub(1).and_then(|n| words.get(n)).map_or("", Placed::as_str);
         let own = words.get(at).map_or("", Placed::as_str);
         let own = own.starts_with("--") && ["=kvm", "=qemu"].iter().any(|it| own.ends_with(it));
-        own || matches!(before, "-accel" | "--accel" | "-name" | "-machine" | "-M" | "--virt-type")
+        // A group of the host: `docker run --group-add kvm`.
+        let group = matches!(before, "--group-add" | "--group" | "-aG" | "-G");
+        let options = "-accel --accel -name -machine -M --virt-type";
+        own || group || listed(options, before)
     };
     let mut names = words.iter().enumerate().filter(|(_, word)| is_program(word.as_str()));
     let program = names.find(|(at, _)| !value(*at)).map(|(at, _)| at);

@@ -2,12 +2,17 @@
 //!
 //! Source: virt-install(1), 4.1; virtinst/domain/clock.py (the timers that it adds by itself), virtinst/domain/cpu.py.
 
+mod asks;
+mod hypervisor;
+mod passed;
 mod paths;
 mod strings;
 mod system;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_machines;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
@@ -20,6 +25,7 @@ use crate::formats::qemu::manifest::joined;
 use crate::formats::qemu::reach::Reach;
 use crate::formats::qemu::script::{begin, expanded};
 use crate::guest::Guest;
+use crate::inner::nothing;
 use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
@@ -163,12 +169,18 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let source = folded.as_deref().unwrap_or(document.text.as_str());
     let statements = statements(source);
     let reach = Reach::of(source, &statements, &conditions(&statements));
+    let elsewhere = hypervisor::of_environment(&statements);
+    let mut asked = false;
     for command in commands(source, &statements) {
         let words = &command.words;
         let Some(first) = program(words) else { continue };
         let options = words.get(first + 1..).unwrap_or_default();
         let before = words.iter().take(first).map(|(word, _)| word.as_str());
         if only_named(before) || options.is_empty() {
+            continue;
+        }
+        if asks::only_prints(options) {
+            asked = true;
             continue;
         }
         let edits = words.get(first).is_some_and(|(word, _)| word.ends_with("virt-xml"));
@@ -178,6 +190,15 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let optional =
             |at: &Range<usize>| command.start.is_some_and(|home| reach.optional(at.start, &[home]));
         made.hostdev = made.hostdev.filter(|at| !optional(at));
+        if let Some(kind) = elsewhere.filter(|_| made.kind.is_none()) {
+            made.kind = Some((kind.to_owned(), made.whole.clone()));
+        }
+        // A part of a machine of another hypervisor has no element that names it.
+        let kind = made.kind.as_ref().map_or("kvm", |(kind, _)| kind.as_str());
+        if edits && !matches!(kind, "kvm" | "qemu") {
+            asked = true;
+            continue;
+        }
         let mut report = made.judge(document, say)?;
         if command.in_string {
             for finding in &mut report.findings {
@@ -205,6 +226,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
+    // A command line that only prints makes no machine.
+    let all = all.or_else(|| asked.then(|| nothing(document.guest.unwrap_or_default())));
     all.ok_or_else(|| {
         LintError::whole("it contains no virt-install or virt-xml command line with options")
     })
@@ -257,6 +280,7 @@ fn made(
     }
     let mut xml: Vec<(String, Range<usize>)> = Vec::new();
     let mut arm = false;
+    let mut connected = None;
     let mut rest = options.iter().peekable();
     while let Some((word, at)) = rest.next() {
         let (option, value) = match word.split_once('=') {
@@ -266,9 +290,14 @@ fn made(
         if !option.starts_with('-') {
             continue;
         }
+        let switch = hypervisor::of_switch(option).filter(|_| !part);
+        connected = connected.or_else(|| switch.map(|kind| (kind, at.clone())));
         let mut at = at.clone();
         let value = value.or_else(|| {
-            let (next, place) = rest.next_if(|(next, _)| !next.starts_with('-'))?;
+            // A word with a blank in its name is no option (argparse).
+            let name = |next: &str| next.split('=').next().is_some_and(|it| it.contains(' '));
+            let is_value = |next: &str| !next.starts_with('-') || name(next);
+            let (next, place) = rest.next_if(|(next, _)| is_value(next))?;
             at = place.clone();
             Some(next.clone())
         });
@@ -291,9 +320,17 @@ fn made(
             "--clock" => clock(&mut made, &value, &at),
             "--features" => features(&mut made, &value, &at),
             "--xml" => xml.push((value, at)),
+            "--qemu-commandline" => made.arguments.extend(passed::words(&value, &at)),
+            "--connect" | "-c" if value.contains(":/") => {
+                connected = hypervisor::of_uri(&value).map(|kind| (kind, at)).or(connected);
+            }
             "--disk" | "--cdrom" | "--location" | "-l" | "-c" => arm |= of_arm(&value),
             _ => {}
         }
+    }
+    // Another hypervisor than QEMU has no machines of KVM.
+    if let Some((kind, at)) = connected {
+        made.kind = Some((kind.to_owned(), at));
     }
     // Without --arch the machine has the processor of its host, which the image shows.
     made.arch = made.arch.or_else(|| arm.then(|| "aarch64".to_owned()));
@@ -440,6 +477,12 @@ fn say(id: &str) -> Option<&'static str> {
             "--clock timer0.name=tsc,timer0.frequency=HERTZ (`virsh capabilities` shows the host's). Leave it if the \
              machine never migrates and is never saved"
         }
+        "lv-cpu-override" => {
+            "remove it from --qemu-commandline, and write the same in --cpu, --features and --clock: --cpu \
+             host-passthrough,require=invtsc for +invtsc, --features kvm.hidden.state=on for kvm=off"
+        }
+        "q-no-hpet-removed" => "remove it: virt-install gives the machine no HPET by default",
+        "q-no-acpi-removed" => "remove it, and write --features acpi=off",
         "lv-emulated" => "--virt-type kvm, where the host has KVM",
         "lv-kvm-hidden" => "remove kvm_hidden=on, or give the guest another clock",
         _ => return None,
