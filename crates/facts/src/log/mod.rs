@@ -61,7 +61,7 @@ pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
 pub use event::Event;
 pub(crate) use further::{Of, is_marked, of_records};
-pub(crate) use parse::is_name;
+pub(crate) use parse::{is_clock_message, is_name};
 use serde::Serialize;
 use std::io::Read;
 pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_setting};
@@ -70,6 +70,22 @@ pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_set
 pub(crate) fn strip_prefix(line: &str) -> (&str, bool) {
     let line = prefix::strip(line);
     (line.message, line.kernel == Some(true))
+}
+
+/// A line as text, without the additions of terminals and mailers.
+pub(crate) fn line_text(line: &[u8]) -> std::borrow::Cow<'_, str> {
+    lines::text(line, 0, line.len())
+}
+
+/// Whether a line has a word without which the scan would not look at it.
+pub(crate) fn has_keyword(line: &str) -> bool {
+    parse::KEYWORDS.iter().any(|(word, _)| line.contains(word))
+}
+
+/// Whether a text is a message of the kernel that changes the clocksource in use.
+pub(crate) fn changes_clocksource(text: &str) -> bool {
+    let message = prefix::strip(text).message;
+    parse::parse(message, parse::Groups::of(message)).is_some_and(|it| it.changes_clocksource())
 }
 
 /// The program that wrote a line: the one that the header of a system log names, or that the line itself names with its

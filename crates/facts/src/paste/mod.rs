@@ -12,6 +12,7 @@ mod cpuid;
 mod discipline;
 mod examples;
 mod files;
+mod foreign;
 mod general;
 mod gutter;
 mod habits;
@@ -52,6 +53,7 @@ use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
+pub(crate) use foreign::Foreign;
 pub use headings::{headed, in_time};
 pub use host_rows::table_rows;
 pub(crate) use hosts::is_general as is_general_host;
@@ -405,6 +407,7 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
         before.clone_from(line);
     }
     gutter::take_off(&mut lines);
+    foreign::cover(&mut lines);
     Ok((lines, depths))
 }
 

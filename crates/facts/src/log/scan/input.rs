@@ -8,6 +8,7 @@ use crate::log::{
     KernelLog, LogError, diff, disorder, encoding, mail, markup, moments, newest_first, previous,
     records,
 };
+use crate::paste::{Foreign, LIMIT};
 use std::io::{self, Read};
 
 /// Size of the window in bytes. Longer lines are skipped.
@@ -28,6 +29,11 @@ pub(super) struct Input<'a> {
     returns: bool,
     /// Whether punctuation is escaped with backslashes.
     escaped: bool,
+    foreign: Foreign,
+    /// Bytes of the window that were examined for text that a user chose.
+    examined: usize,
+    /// The same of the whole text: bytes, and lines.
+    all_examined: (usize, u64),
 }
 
 impl<'a> Input<'a> {
@@ -35,7 +41,18 @@ impl<'a> Input<'a> {
         let reader = encoding::utf8(reader)
             .map_err(|error| LogError::Read { name: name.to_owned(), error })?;
         let window = vec![0u8; WINDOW];
-        Ok(Self { reader, name, window, filled: 0, is_new: true, returns: false, escaped: false })
+        Ok(Self {
+            reader,
+            name,
+            window,
+            filled: 0,
+            is_new: true,
+            returns: false,
+            escaped: false,
+            foreign: Foreign::default(),
+            examined: 0,
+            all_examined: (0, 0),
+        })
     }
 
     /// Reads more text; returns whether the text ends in this window.
@@ -56,7 +73,27 @@ impl<'a> Input<'a> {
             self.filled = encoding::without_backslashes(&mut self.window[..self.filled], before);
         }
         self.filled = encoding::plain_blanks(&mut self.window[..self.filled], before);
+        self.cover_foreign(end_of_file, log);
         Ok(end_of_file)
+    }
+
+    /// Covers what a user chose in the outputs of commands, in that part of a text in which outputs are looked for.
+    fn cover_foreign(&mut self, end_of_file: bool, log: &mut KernelLog) {
+        while self.examined < self.filled && self.all_examined.0 < LIMIT {
+            let start = self.examined;
+            let end = match memchr::memchr(b'\n', &self.window[start..self.filled]) {
+                Some(length) => start + length,
+                None if end_of_file => self.filled,
+                None => break,
+            };
+            let is_open = self.foreign.line(&mut self.window[start..end]);
+            self.examined = (end + 1).min(self.filled);
+            self.all_examined.0 += end + 1 - start;
+            self.all_examined.1 += 1;
+            if is_open {
+                log.change_cut = Some(self.all_examined.1);
+            }
+        }
     }
 
     /// The content of the window.
@@ -74,6 +111,7 @@ impl<'a> Input<'a> {
     pub(super) fn used(&mut self, used: usize) {
         self.window.copy_within(used..self.filled, 0);
         self.filled -= used;
+        self.examined = self.examined.saturating_sub(used);
     }
 
     /// Chooses the readers for the format of the text, by its first window.

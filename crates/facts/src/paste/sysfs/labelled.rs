@@ -25,10 +25,28 @@ pub(in crate::paste) const CHOICE: Reader = Reader {
 pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
     let Some((_, name)) = rest.split_once("clocksource=\"") else { return 0 };
     let name = name.split('"').next().unwrap_or_default();
-    if rest.starts_with("current_info") && names::is_known(name) {
+    if rest.starts_with("current_info") && is_sample(rest) && names::is_known(name) {
         told(page, at, File::Current, name);
     }
     1
+}
+
+/// Whether a metric has the value that an exporter prints for what is so: `{...} 1`, possibly with a time stamp, or as an
+/// answer of Prometheus: `{...} => 1 @[1700000000]`. An expression has a comparison, a range, or no value: it is a
+/// question, and names the clocksource that its author looks for.
+fn is_sample(metric: &str) -> bool {
+    let Some((_, value)) = metric.rsplit_once('}') else { return false };
+    let words: Vec<&str> = value.split_ascii_whitespace().collect();
+    let is_one = |word: &str| word.parse::<f64>().is_ok_and(|value| value == 1.0);
+    let is_time = |word: &str| word.parse::<f64>().is_ok();
+    value.starts_with([' ', '\t'])
+        && match words[..] {
+            [one] => is_one(one),
+            ["=>", one] => is_one(one),
+            [one, time] => is_one(one) && is_time(time),
+            ["=>", one, time] => is_one(one) && time.starts_with('@'),
+            _ => false,
+        }
 }
 
 /// `clocksource: tsc avail: hpet,acpi_pm`: the list does not contain the clocksource in use.
@@ -166,6 +184,35 @@ mod tests {
         let available =
             "clocksmith_clocksource_available_info{device=\"0\",clocksource=\"hpet\"} 1";
         assert_eq!(told(&format!("{available}\n")).0, None);
+    }
+
+    #[test]
+    fn sample_of_an_exporter_is_a_reading_and_an_expression_is_a_question() {
+        let metric = "node_time_clocksource_current_info{clocksource=\"hpet\",device=\"0\"}";
+        for value in [" 1", " 1.0", " 1 1700000000000", "\t1", " => 1 @[1700000000]"] {
+            assert_eq!(told(&format!("{metric}{value}\n")).0.as_deref(), Some("hpet"), "{value}");
+        }
+        for rest in [
+            "",
+            " == 1",
+            " > 0",
+            " 0",
+            " * 1",
+            "[5m]",
+            " offset 1h",
+            "[5m] 1 x",
+            " unless on (instance) up",
+            " and 1",
+            " == bool 1",
+            " 1 or vector(0)",
+        ] {
+            let text = format!("{metric}{rest}\n");
+            assert_eq!(told(&text).0, None, "{rest}");
+            let sample = metric.replace("hpet", "tsc");
+            for both in [format!("{sample} 1\n{text}"), format!("{text}{sample} 1\n")] {
+                assert_eq!(told(&both).0.as_deref(), Some("tsc"), "{both}");
+            }
+        }
     }
 
     #[test]

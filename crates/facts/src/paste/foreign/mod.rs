@@ -1,0 +1,137 @@
+//! Text that an ordinary user chose, in the output of commands that list names, processes, connections or files, and in
+//! free text of JSON. It is neither a reading nor a message of the kernel, whatever it says.
+//!
+//! A line of such an output is recognised by the command above it (`commands`), by the heading of its table, or by its
+//! own form (`rows`). What it says of a clock is covered before any reader sees the line, so that no reader, and not
+//! the scan of the kernel log, can take it for evidence; its length and its blanks stay. Not in this module: lines of
+//! programs in a system log (`writers`).
+
+mod commands;
+mod json;
+mod rows;
+
+use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
+use commands::Listing;
+use rows::Table;
+
+/// The byte that covers the text.
+const COVER: u8 = b'x';
+
+/// What a line is part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Block {
+    /// Any other text.
+    #[default]
+    None,
+    /// The output of a command, up to the next prompt.
+    Of(Listing),
+    /// The rows below the heading of a table.
+    Rows(Table),
+}
+
+/// Covers such text line by line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreign {
+    block: Block,
+    /// Whether the line before is blank.
+    blank: bool,
+    /// The number at the beginning of the line before.
+    number: Option<u64>,
+    free: json::Free,
+}
+
+impl Foreign {
+    /// Examines the next line, without its end, and covers what a user chose in it. Returns whether the line looks like
+    /// a message of the kernel about another clocksource: a name of a file may look so, and the kernel prints on a console
+    /// at any time.
+    pub(crate) fn line(&mut self, line: &mut [u8]) -> bool {
+        if self.is_of_the_log(line) {
+            return false;
+        }
+        let text = line_text(line).into_owned();
+        let bare = text.trim_matches(['>', ' ', '\t', '\r']);
+        let after_blank = std::mem::replace(&mut self.blank, bare.is_empty());
+        self.free.cover(bare, line);
+        let chosen = self.is_chosen(bare, after_blank) && tells(bare);
+        if !chosen {
+            return false;
+        }
+        line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
+        strip_prefix(bare).1 && changes_clocksource(bare)
+    }
+
+    /// Whether a line begins with a time stamp of the kernel, outside of the output of a command; nearly all lines of a log
+    /// do. Or it is a line that the decoding of a mail left empty.
+    fn is_of_the_log(&mut self, line: &[u8]) -> bool {
+        let stamped = matches!(line, [b'[', b' ' | b'0'..=b'9', ..]);
+        let is_it = line == b"\x0b" || stamped && !matches!(self.block, Block::Of(_));
+        if is_it && stamped {
+            self.block = Block::None;
+            self.blank = false;
+        }
+        is_it
+    }
+
+    /// Whether the whole line is of such an output.
+    fn is_chosen(&mut self, bare: &str, after_blank: bool) -> bool {
+        if let Some(listing) = commands::at_prompt(bare) {
+            self.block = listing.map_or(Block::None, Block::Of);
+            return false;
+        }
+        if bare.starts_with("```") || bare.starts_with("~~~") {
+            self.block = Block::None;
+            return false;
+        }
+        if let Block::Of(listing) = self.block {
+            if !(after_blank && listing.ends_in_prose && is_sentence(bare)) {
+                return listing.has(bare);
+            }
+            self.block = Block::None;
+        }
+        if let Some(table) = rows::heading(bare) {
+            self.block = Block::Rows(table);
+            return false;
+        }
+        if let Block::Rows(table) = self.block {
+            if table.has(bare) {
+                return true;
+            }
+            self.block = Block::None;
+        }
+        let before = std::mem::replace(&mut self.number, rows::number(bare));
+        rows::is_row(bare) || rows::is_process(bare, before)
+    }
+}
+
+/// Covers such text in all lines of a text.
+pub(super) fn cover(lines: &mut [String]) {
+    let mut foreign = Foreign::default();
+    for line in lines {
+        let mut bytes = std::mem::take(line).into_bytes();
+        foreign.line(&mut bytes);
+        // Whole characters are covered, so that it stays UTF-8.
+        *line = String::from_utf8_lossy(&bytes).into_owned();
+    }
+}
+
+/// Whether a reader of clocksources, or of the kernel's messages, could begin in a line.
+fn tells(line: &str) -> bool {
+    let is_named = || line.to_ascii_lowercase().contains("lock source");
+    has_keyword(line) || line.contains("LOCKSOURCE") || is_named()
+}
+
+/// Whether a line is a sentence of the text's author.
+fn is_sentence(line: &str) -> bool {
+    let words = line.split_ascii_whitespace();
+    let plain = |word: &&str| {
+        let word = word.trim_matches(['.', ',', ':', ';', '!', '?', '\'', '"', '(', ')']);
+        word.chars().all(char::is_alphabetic)
+    };
+    line.starts_with(char::is_uppercase)
+        && line.ends_with([':', '.', '!', '?'])
+        && words.clone().count() >= 2
+        && words.clone().filter(plain).count() * 4 >= words.count() * 3
+}
+
+#[cfg(test)]
+mod tests;
