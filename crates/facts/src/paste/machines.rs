@@ -185,11 +185,14 @@ fn is_banner(line: &str) -> bool {
         return false;
     }
     let (message, stamped) = strip_prefix(line);
-    let Some(rest) = message.strip_prefix("Linux version ") else { return false };
-    stamped
-        && rest.starts_with(|c: char| c.is_ascii_digit())
-        && rest.contains(" (")
-        && rest.contains('#')
+    stamped && begins_boot(message)
+}
+
+/// Whether a message has the parts of a banner: the release, the builder and the compiler, the number of the build.
+pub(super) fn begins_boot(message: &str) -> bool {
+    message.strip_prefix("Linux version ").is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(" (") && rest.contains('#')
+    })
 }
 
 fn names(lines: &[String]) -> Names {

@@ -10,6 +10,7 @@ mod commands;
 mod json;
 mod rows;
 
+use super::machines;
 use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
 use commands::Listing;
 use rows::Table;
@@ -79,6 +80,11 @@ impl Foreign {
             return false;
         }
         if bare.starts_with("```") || bare.starts_with("~~~") {
+            self.block = Block::None;
+            return false;
+        }
+        // After `ls` in a boot loader, or in a rescue shell, a kernel boots.
+        if machines::begins_boot(strip_prefix(bare).0) {
             self.block = Block::None;
             return false;
         }

@@ -98,6 +98,12 @@ fn reading_that_no_such_output_explains_is_one() {
         "$ df\n[    1.900000] clocksource: Switched to clocksource hpet\n".to_owned(),
         "{\"note\": \"x\", \"current_clocksource\": \"hpet\"}\n".to_owned(),
         "{\"message\": \"[    1.900000] clocksource: Switched to clocksource hpet\"}\n".to_owned(),
+        "U-Boot# ls mmc 0:1\n 8 uImage\n\nStarting kernel ...\n\n\
+         [    0.000000] Linux version 6.1.0 (a@b) (gcc 12) #1 SMP\n\
+         [    1.900000] clocksource: Switched to clocksource hpet\n"
+            .to_owned(),
+        "$ ls\na b\nLinux version 2.6.32 (a@b) (gcc 4) #1 SMP\nSwitching to clocksource hpet\n"
+            .to_owned(),
         "1 [    1.900000] clocksource: Switched to clocksource hpet\n".to_owned(),
     ] {
         assert_eq!(shown(&text), ["hpet"], "{text}");
