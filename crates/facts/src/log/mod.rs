@@ -61,7 +61,7 @@ pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
 pub use event::Event;
 pub(crate) use further::{Of, is_marked, of_records};
-pub(crate) use parse::{is_clock_message, is_name};
+pub(crate) use parse::is_name;
 use serde::Serialize;
 use std::io::Read;
 pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_setting};

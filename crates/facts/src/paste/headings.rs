@@ -336,8 +336,22 @@ fn owner(heading: &str) -> Option<bool> {
         _ => {}
     }
     let is_thing = OWNED.contains(last) || NUMBERED.contains(last) || KINDS.contains(last);
+    // Not of a person: `what's in the log`, `the kernel's log`.
+    const NOBODY: [&str; 10] = [
+        "what's",
+        "it's",
+        "that's",
+        "here's",
+        "there's",
+        "who's",
+        "kernel's",
+        "machine's",
+        "system's",
+        "today's",
+    ];
     let whose = front.iter().rev().find(|word| {
-        ["my", "our", "his", "her", "their", "your"].contains(word) || word.ends_with("'s")
+        ["my", "our", "his", "her", "their", "your"].contains(word)
+            || word.ends_with("'s") && !NOBODY.contains(word)
     })?;
     is_thing.then(|| matches!(*whose, "my" | "our"))
 }

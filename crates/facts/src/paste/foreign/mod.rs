@@ -36,8 +36,6 @@ pub(crate) struct Foreign {
     block: Block,
     /// Whether the line before is blank.
     blank: bool,
-    /// The number at the beginning of the line before.
-    number: Option<u64>,
     free: json::Free,
 }
 
@@ -104,8 +102,7 @@ impl Foreign {
             }
             self.block = Block::None;
         }
-        let before = std::mem::replace(&mut self.number, rows::number(bare));
-        rows::is_row(bare) || rows::is_process(bare, before)
+        rows::is_row(bare)
     }
 }
 

@@ -108,21 +108,6 @@ fn is_mount(line: &str) -> bool {
         })
 }
 
-/// The number at the beginning of a line.
-pub(super) fn number(line: &str) -> Option<u64> {
-    line.split(' ').next().filter(|word| is_number(word) && word.len() <= 7)?.parse().ok()
-}
-
-/// `812 current_clocksource=hpet`: `pgrep -a`, `ps` without its heading. Numbers of lines count up, from `before`.
-pub(super) fn is_process(line: &str, before: Option<u64>) -> bool {
-    let Some(number) = number(line).filter(|number| *number > 1) else { return false };
-    let rest = line.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
-    before != Some(number - 1)
-        && (rest.to_ascii_lowercase().contains("locksource") || crate::log::is_clock_message(rest))
-        && !rest.starts_with('[')
-        && !rest.contains('`')
-}
-
 /// `├─812 x`, `|-x(812)`: the trees of `systemctl status`, `systemd-cgls`, `ps f` and `pstree`.
 fn is_branch(line: &str) -> bool {
     let begins_with_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
@@ -242,16 +227,13 @@ mod tests {
             "current_clocksource=hpet",
             "- clocksource: tsc",
             "4 tsc hpet",
+            // `less -N`; a list of processes without its command is not told from it.
+            "812 clocksource: Switched to clocksource hpet",
             "12 [    1.900000] x",
             "Nov  2 10:00:00 db1 kernel: x",
             "10:00:00.000001 clocksource: x",
         ] {
-            assert!(!is_row(other) && !is_process(other, None), "{other}");
+            assert!(!is_row(other), "{other}");
         }
-        assert!(is_process("812 clocksource: Switched to clocksource hpet", Some(1)));
-        assert!(is_process("812 current_clocksource=hpet", None));
-        // Numbers of lines.
-        assert!(!is_process("812 clocksource: Switched to clocksource hpet", Some(811)));
-        assert!(!is_process("1 clocksource: Switched to clocksource hpet", None));
     }
 }

@@ -30,13 +30,12 @@ fn shown(text: &str) -> Vec<String> {
 }
 
 /// The outputs, with `@` where a user chooses the text: with a prompt, or without if the table or the line shows it.
-const OUTPUTS: [&str; 20] = [
+const OUTPUTS: [&str; 19] = [
     "root@db1:~# ps aux\nUSER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\neve          812  0.0  0.0   8300   900 pts/0    S    10:01   0:00 @\n",
     "$ ps -ef\nUID          PID    PPID  C STIME TTY          TIME CMD\neve          812     1  0 10:00 ?        00:00:00 @\n",
     "$ ps -eo args\nCOMMAND\n/sbin/init\n@\n",
     "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n    812 eve       20   0    8300    900    800 S   0.0   0.0   0:00.00 @\n",
     "root@db1:~# pgrep -a .\n1 /sbin/init\n812 @\n",
-    "812 @\n900 cron\n",
     "● x.service - @\n     Loaded: loaded\n   Main PID: 812 (@)\n     CGroup: /@\n             ├─812 @\n",
     "$ ls /tmp\na\n@\n",
     "total 8\n-rw-r--r-- 1 eve eve 0 Nov  2 10:00 @\n",
