@@ -54,7 +54,7 @@ fn outweighed(result: &VerifyResult, earlier: &VerifyResult) -> String {
     let ago = format!("the one of {} min ago", earlier.age_s / 60);
     if !result.covers(&earlier.cpus) {
         return format!(
-            "{ago} tested more CPUs ({}, this one {}) and stays",
+            "{ago} tested more CPUs ({}, this one {}) and is kept",
             earlier.scope(),
             result.scope()
         );
