@@ -204,9 +204,9 @@ fn of_corrections(
     if !last.set {
         let which = match worst.set {
             true => {
-                format!("; the last one found {} {}, and no line shows", text(last.by_s), way(last))
+                format!("; the last one found {} {}, and no line says", text(last.by_s), way(last))
             }
-            false => "; no line shows".to_owned(),
+            false => "; no line says".to_owned(),
         };
         words.push_str(&format!("{which} that it was set since"));
         if last.followed {
