@@ -203,7 +203,7 @@ fn measurement_and_rule_may_contradict() {
     let found = Made { available: "hyperv_clocksource_tsc_page acpi_pm", ..hyperv }.asked("sap");
     assert_eq!(found.conforms, Conformity::Tolerated);
     let said = found.contradictions;
-    assert!(said[0].starts_with("tsc is preferred, but is not available here"), "{said:?}");
+    assert!(said[0].starts_with("tsc is preferred, but "), "{said:?}");
     // A parameter of the vendor's image that is not advised.
     let said = Made { current: "tsc", ..guest(HypervisorKind::Kvm, Cloud::Ec2Nitro, "tsc") };
     assert!(said.asked("aws").contradictions[0].contains("tsc=reliable"));
