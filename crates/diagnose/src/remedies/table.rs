@@ -184,7 +184,7 @@ pub(crate) const NEWER_KERNEL_WATCHDOG: Advice = Advice {
 pub(crate) const NEWER_KERNEL_RELIABLE: Advice = Advice {
     id: "newer-kernel-reliable",
     layer: Layer::Boot,
-    summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the test between CPUs: from 4.16 to 5.3 \
+    summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the warp test between CPUs: from 4.16 to 5.3 \
               tsc-early stays watched although tsc=reliable is on the command line, so it can be demoted before tsc is \
               registered",
     risk: "that of any kernel update; without the watchdog a fault of the TSC is not reported",
