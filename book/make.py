@@ -230,7 +230,7 @@ def features(files):
     if len(rows) < 40:
         raise Wrong(f"feature.rs is not understood: {len(rows)} rows")
     page = NOTE + (
-        "# Versions of the rules\n\nWhat changed in the kernel's clock code, and when: the program's own table\n"
+        "# Versions of the rules\n\nWhat changed in the kernel's clock code, and in which version: the program's own table\n"
         "(`crates/kernel/src/feature.rs`), by which `why` and `predict` decide. The versions are upstream's;\n"
         "distributions backport more than that, so if a machine shows something else, the machine is right.\n\n"
         "| what | in Linux |\n|---|---|\n"

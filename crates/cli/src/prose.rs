@@ -178,24 +178,23 @@ impl Unread {
                 ),
             };
             format!(
-                "{head}, and nothing else that clocksmith can read. It looks like {what}: clocksmith takes nothing in it for a fault of \
-                 a machine{words}"
+                "{head}, and nothing else that clocksmith can read. It looks like {what}: clocksmith finds no fault of \
+                 a machine in it{words}"
             )
         } else if subjects.is_wrong() {
             let rate = subjects.rate.as_ref().map_or_else(String::new, |rate| format!(" {rate}."));
             format!(
-                "{head}, and nothing else that clocksmith can read. It seems to be about a clock \
-                 that shows the wrong time: {} what is known about that.{rate} To settle it, run \
-                 `clocksmith why` on that machine, or give, here, the output of `timedatectl` and \
-                 `chronyc tracking` from there",
+                "{head}, and nothing else that clocksmith can read. It seems to be about a clock that shows the wrong \
+                 time: {} what is known about that.{rate} For a diagnosis, run `clocksmith why` on that machine, or \
+                 give this command the output of `timedatectl` and `chronyc tracking` from there",
                 pages(&named)
             )
         } else if subjects.wall.is_empty() && !subjects.reads.is_empty() {
             format!(
-                "{head}, and nothing else that clocksmith can read. It mentions words about reading \
-                 the clock: {} what is known about them. To settle it, run `clocksmith why` on \
-                 that machine, or give, here, that machine's output of `dmesg`, `cat /proc/cmdline` \
-                 and `cat /sys/devices/system/clocksource/clocksource0/*_clocksource`",
+                "{head}, and nothing else that clocksmith can read. It mentions words about reading the clock: {} what \
+                 is known about them. For a diagnosis, run `clocksmith why` on that machine, or give this command that \
+                 machine's output of `dmesg`, `cat /proc/cmdline` and `cat \
+                 /sys/devices/system/clocksource/clocksource0/*_clocksource`",
                 pages(&named)
             )
         } else if !named.is_empty() {
@@ -204,9 +203,9 @@ impl Unread {
                 false => "",
             };
             format!(
-                "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} what is known about \
-                 them. To settle it, run `clocksmith why` on that machine, or give, here, that machine's output of {dmesg}\
-                 `timedatectl` and `chronyc tracking`",
+                "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} what is known \
+                 about them. For a diagnosis, run `clocksmith why` on that machine, or give this command that \
+                 machine's output of {dmesg}`timedatectl` and `chronyc tracking`",
                 pages(&named)
             )
         } else {

@@ -34,8 +34,8 @@
 /// computed with unsigned arithmetic, the result is an enormous number. So:
 ///
 /// - one thread, or differences that are saturated and averaged: unordered, [`FastInstant`](crate::FastInstant);
-/// - causality is concluded from times of several threads (queues, tracing, tokens, locks, leases):
-///   ordered, [`Instant`](crate::Instant). The kernel's vDSO is ordered in the same way, and costs more;
+/// - the order of events is concluded from times of several threads (queues, tracing, tokens, locks, leases): ordered,
+///   [`Instant`](crate::Instant). The kernel's vDSO is ordered in the same way, and costs more;
 /// - async code: ordered. A task may be on another thread after any `.await`.
 ///
 /// In this crate [`SystemClock`](crate::SystemClock), `governor`, `tracing` and `compat` are ordered, because
@@ -45,10 +45,9 @@
 ///
 /// [`Instant`](crate::Instant) saturates where std's may panic (`+`, `-`); the `checked_` functions
 /// return `None`. There is no moment before the zero of the clock, which on Linux is the start of the machine: a machine that has run
-/// for a minute has no `now() - hour`, and gives the zero instead, an interval that is too short. Where something is to be due at once,
-/// `Option<Instant>` says so.
-/// [`Anchor`](crate::Anchor) converts to and from [`std::time::Instant`] and Unix
-/// time.
+/// for a minute has no `now() - hour`, and returns the zero instead, so the interval is too short. Use
+/// `Option<Instant>` to express that something is due at once. [`Anchor`](crate::Anchor) converts to and from
+/// [`std::time::Instant`] and Unix time.
 ///
 /// # Times of other crates
 ///
@@ -81,7 +80,7 @@ pub mod which_function {}
 /// every change of clocksource is written there. The same formula over the same numbers gives the
 /// same time: *exact* is meant literally.
 ///
-/// The page is not an ABI. It is therefore searched for, not assumed:
+/// The page is not an ABI, so the library searches for it instead of assuming its address:
 ///
 /// - The pages below the vDSO are tried up to the first one that belongs to the program. None of
 ///   them is read in the search: the kernel compares its words (`futex(FUTEX_CMP_REQUEUE)` for no
@@ -101,9 +100,9 @@ pub mod which_function {}
 ///
 /// An ordered read does what the vDSO does: `lfence; rdtsc` between the two looks at the sequence
 /// number (`isb` and a dependent load on aarch64). An unordered read takes
-/// the counter before everything else, without a fence. If the kernel writes the page just then, the
-/// counter is *behind* the beginning of the line; that is treated as the beginning, as in the
-/// kernel: a time between the beginning and the end of the read.
+/// the counter before everything else, without a fence. If the kernel writes the page at that moment, the counter value
+/// is *before* the beginning of the line. The library then returns the time of the beginning, as the kernel does; this
+/// time lies between the beginning and the end of the read.
 ///
 /// # 1b. A hypervisor's page under it ([`Source::Pvclock`](crate::Source::Pvclock), [`Source::HypervPage`](crate::Source::HypervPage))
 ///
@@ -116,7 +115,7 @@ pub mod which_function {}
 ///   same way: 32 brackets, then one in a quarter of a second.
 /// - `PVCLOCK_TSC_STABLE_BIT` is checked at each read: without it the page is valid for one processor only,
 ///   and reads use the kernel. The same applies where Hyper-V's sequence is 0.
-/// - A hypervisor that moves the machine to another counter rewrites its page: the next read is right.
+/// - A hypervisor that moves the machine to another counter rewrites its page, so the next read is correct.
 /// - In a time namespace, and for [`Ticks`](crate::Ticks)' rate, these pages are not used.
 ///
 /// # 2. The library's own line ([`Source::Disciplined`](crate::Source::Disciplined))

@@ -189,8 +189,8 @@ pub(crate) const fn nothing() -> Raw {
     unsafe { Raw::new((&raw const NOTHING).cast::<u8>(), Form::SHORT) }
 }
 
-/// The short arithmetic is for fewer cycles than this from `cycle_last`; pages whose arithmetic does not reach so
-/// far are not used. At 2.6 GHz it is 1.6 s, and the kernel moves `cycle_last` at each tick.
+/// The limit of the short arithmetic, in cycles after `cycle_last`. Pages whose arithmetic overflows earlier are not
+/// used. At 2.6 GHz it is 1.6 s; the kernel updates `cycle_last` at each tick.
 pub(crate) const LIMIT: u64 = 1 << 32;
 
 /// A page that can be exchanged for another of the same form while others read.

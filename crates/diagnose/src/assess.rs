@@ -40,13 +40,17 @@ impl Measured {
                 return Err(format!("{} occurs twice", read.clock));
             }
             if !is_cost(read.ns) || !is_cost(read.syscall_ns) {
-                return Err(format!("the cost of {} is not a cost", read.clock));
+                return Err(format!(
+                    "the read cost of {} is not in the accepted range (above 0, up to 1 s)",
+                    read.clock
+                ));
             }
         }
         if is_cost(found.counter_ns) {
             Ok(found)
         } else {
-            Err("the cost of the counter is not a cost".to_owned())
+            Err("the read cost of the counter is not in the accepted range (above 0, up to 1 s)"
+                .to_owned())
         }
     }
 }

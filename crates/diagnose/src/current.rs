@@ -181,8 +181,8 @@ fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
 fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     if log.newest_first {
         return unknown(
-            "the newest line of this log comes first, and the log is too long to be reversed here: \
-             tac reverses it",
+            "the newest line of this log is the first, and the log is too long to be reversed here: reverse it with \
+             tac",
         );
     }
     if log.extent.examples {
@@ -450,8 +450,8 @@ fn standing_of_usual(
     }
     if !tick && after_tsc {
         return Standing::Passing(
-            "a boot begins with such a choice, and these lines do not show that it belongs to the \
-             same boot as the better one before it"
+            "a boot begins with such a choice, and these lines do not show whether this choice and the better one \
+             before it are of the same boot"
                 .to_owned(),
         );
     }

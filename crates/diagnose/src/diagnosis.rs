@@ -283,8 +283,8 @@ fn vdso_by_nature(machine: &Machine, name: &str) -> Option<bool> {
     clocksmith_kernel::vdso::serves(machine, name)
 }
 
-/// Whether the evidence indicates a kernel from before the vDSO clock of 32 bits (3.15, of 2014): by its version,
-/// or by messages that no kernel since 4.2 prints. A text with neither is assumed to be of a later kernel.
+/// Whether the evidence indicates a kernel whose 32-bit vDSO has no clock yet (before 3.15, 2014): by its version, or
+/// by messages that no kernel since 4.2 prints. A text with neither is assumed to be of a later kernel.
 fn may_be_before_vdso32(machine: &Machine) -> bool {
     const WORDS: Version = Version::new(4, 2, 0);
     !machine.kernel.is_assumed() || machine.kernel_bounds.1.is_some_and(|below| below <= WORDS)

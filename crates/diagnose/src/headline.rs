@@ -101,8 +101,8 @@ pub(crate) fn headline(
                 )
             }
             _ if cost.is_empty() && is_still_watched(case) => format!(
-                "Reading the time is fast here so far{where_called}: the clocksource is {name}{unless}, which the watchdog \
-                 still watches.{nothing}"
+                "Reading the time is fast here so far{where_called}: the clocksource is {name}{unless}, and the \
+                 watchdog still checks it.{nothing}"
             ),
             _ => format!(
                 "Reading the time is fast here{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"
@@ -145,7 +145,7 @@ pub(crate) fn headline(
             let why =
                 because.map_or_else(String::new, |cause| format!("; {}", lead_in(case, cause)));
             format!(
-                "{} is in use where this log ends{why}; whether it still was afterwards is unknown.{}",
+                "{} is in use at the end of this log{why}; it is not known whether it stayed in use.{}",
                 capital(name),
                 also_open(case.open, OpenInput::LogEnd)
             )

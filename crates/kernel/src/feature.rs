@@ -87,9 +87,9 @@ features! {
     TscEarly => row(v(4, 16));
     /// `tsc` is registered with `VALID_FOR_HRES` preset.
     TscPresetHres => span(v(4, 16), v(7, 1));
-    /// The watchdog was rewritten: it must be continuous; `tsc` inherits `VALID_FOR_HRES`.
+    /// The watchdog was rewritten: the reference must be continuous, and `tsc` inherits `VALID_FOR_HRES`.
     WatchdogRewrite => row(v(7, 1));
-    /// `notsc` marks the TSC unstable (before: the TSC is only not registered).
+    /// `notsc` marks the TSC unstable (earlier kernels only do not register it).
     NotscMarks => row(v(4, 19));
     /// `tsc=unstable` exists.
     TscUnstableParameter => row(v(4, 13));
@@ -97,34 +97,34 @@ features! {
     TscNowatchdog => row(v(5, 2));
     /// `tsc=reliable` skips the warp test.
     ReliableSkipsSync => row(v(3, 3));
-    /// `tsc_clocksource_reliable` spares non-Intel machines the "unsynchronized" verdict.
+    /// With `tsc_clocksource_reliable`, non-Intel machines do not get the verdict "unsynchronized".
     ReliableSparesUnsynchronized => row(Version::new(2, 6, 38));
     /// `tsc=reliable` protects `tsc-early` too.
     ReliableProtectsTscEarly => row(v(5, 4));
     /// The "unsynchronized" rule counts packages, not possible CPUs.
     UnsynchronizedByPackages => row(v(6, 12));
-    /// Constant TSC by Intel model covers every model from family 6 model 0x0e on.
+    /// The kernel takes the TSC of every Intel model from family 6 model 0x0e on as constant.
     IntelConstantByModel => span(OLDEST, v(6, 15));
-    /// Constant TSC by Intel model, after the narrowing: Pentium 4 models 3 to 6 are in it.
+    /// The narrower list of Intel models with a constant TSC includes Pentium 4 models 3 to 6.
     Pentium4Range => row(v(6, 17));
     /// Hyper-V is detected only with the hypercall and VP index privileges.
     HypervNeedsHypercall => row(v(5, 16));
     /// With `constant_tsc`, `nonstop_tsc` and TSC_ADJUST on at most 2 NUMA nodes, the watchdog does not watch the TSC.
     UnwatchedNodes2 => Row { since: v(5, 16), until: Some(v(6, 6)), stable: Some(Version::new(5, 10, 223)), stable_perhaps: None, stable_until: None };
-    /// The same on at most 4 NUMA nodes.
+    /// With `constant_tsc`, `nonstop_tsc` and TSC_ADJUST on at most 4 NUMA nodes, the watchdog does not watch the TSC.
     UnwatchedNodes4 => span(v(6, 6), v(6, 12));
-    /// The same on at most 4 packages.
+    /// With `constant_tsc`, `nonstop_tsc` and TSC_ADJUST on at most 4 packages, the watchdog does not watch the TSC.
     UnwatchedPackages4 => row(v(6, 12));
     /// TSC_ADJUST is checked, and the warp test is skipped inside a package.
     TscAdjustChecks => row(v(4, 10));
     /// `TSC_KNOWN_FREQ` registers `tsc` without the one-second refinement.
     KnownFreq => row(v(4, 10));
-    /// KVM guests know their TSC frequency.
+    /// In KVM guests the TSC frequency counts as known (`TSC_KNOWN_FREQ`).
     KvmKnownFreq => backported(v(4, 18), Version::new(4, 14, 177));
-    /// kvm-clock lowers itself to 299 with an invariant TSC.
+    /// kvm-clock has the rating 299 with an invariant TSC.
     KvmClockYields => row(v(5, 1));
-    /// kvm-clock's scheduler offset is printed only where the page has the stable bit. From b5179ec41872 (2019) on it is
-    /// printed in any case; 4.19.73 has that too, so nothing is concluded for 4.19 and 4.20.
+    /// kvm-clock prints its scheduler offset only if the page has the stable bit. Since b5179ec41872 (2019) it always
+    /// prints the offset; 4.19.73 also has this commit, so nothing is concluded for 4.19 and 4.20.
     KvmOffsetShowsStableBit => span(v(4, 2), v(4, 19));
     /// kvm-clock has a vDSO mode.
     KvmClockVdso => row(v(3, 8));
@@ -137,9 +137,9 @@ features! {
     /// Kernels with Xen's own patches (`arch/x86/kernel/time-xen.c`), beside the guest support of Linux itself: SUSE
     /// carried them longest, until 4.4.
     XenPatches => span(OLDEST, v(4, 5));
-    /// Xen: dom0 rates the clock 275.
+    /// Xen's clock has the rating 275 in dom0.
     XenDom0Rating => row(v(4, 0));
-    /// Xen: a never-emulated invariant TSC lowers the clock to 299.
+    /// Xen's clock has the rating 299 if the TSC is invariant and never emulated.
     XenSafeTsc => row(v(6, 3));
     // The stable line of 4.14 received it with the repair of Xen's sched_clock(), which needs it (867cefb4cb10 of January
     // 2019, when 4.14.93 was the last release); 4.14.177 has it.
@@ -149,15 +149,16 @@ features! {
     HypervMsr => row(v(3, 2));
     /// Hyper-V's TSC page exists, and the TSC is marked unstable.
     HypervPage => row(v(4, 3));
-    /// The page and the MSR are named `hyperv_clocksource_tsc_page` / `_msr`, one of them.
+    /// The clocksource is named `hyperv_clocksource_tsc_page` or `hyperv_clocksource_msr`, and up to 6.4 only one of
+    /// the two is registered.
     HypervUnified => row(v(4, 11));
-    /// The TSC is spared under Hyper-V when the invariant TSC is granted.
+    /// Under Hyper-V the kernel does not mark the TSC unstable if the host grants the invariant TSC.
     HypervInvariant => row(v(5, 5));
     /// Hyper-V's clocks are rated 250.
     HypervRating250 => span(v(5, 6), v(5, 13));
     /// Hyper-V's clocks are rated 500, and 250 with an invariant TSC.
     HypervRating500 => row(v(5, 13));
-    /// Hyper-V's MSR clock is registered beside the page, 5 lower.
+    /// Hyper-V's MSR clock is registered in addition to the page, with a rating that is lower by 5.
     HypervMsrBeside => row(v(6, 5));
     /// Hyper-V's TSC page has a vDSO mode.
     HypervPageVdso => row(v(4, 12));
@@ -181,9 +182,9 @@ features! {
     /// With several clusters of MIPS processors, the GIC's counter is read without the vDSO (commit dfe101bcad84,
     /// "clocksource/drivers/mips-gic-timer: Always use cluster 0 counter as clocksource", for 6.13).
     MipsGicClusters => row(v(6, 13));
-    /// The vDSOs of IBM Z (5.9) and POWER (5.11) have the generic code, which serves the coarse clocks.
+    /// The vDSOs of IBM Z (5.10) and POWER (5.11) have the generic code, which serves the coarse clocks.
     GenericVdsoEverywhere => row(v(5, 11));
-    /// SPARC's vDSO may exist: commit 9a08862a5d2e ("vDSO for sparc") is of 2017, and the kernels of that year begin here.
+    /// SPARC's vDSO may exist: commit 9a08862a5d2e ("vDSO for sparc") is of 2017, and 4.10 is the first kernel of 2017.
     SparcVdsoEarliest => row(v(4, 10));
     /// SPARC's vDSO exists.
     SparcVdsoLatest => row(v(4, 19));
@@ -196,7 +197,7 @@ features! {
     CoarseClocks => row(Version::new(2, 6, 32));
     /// The clocksource framework, with its directory in sysfs, on 32-bit x86.
     SysfsClocksource => row(Version::new(2, 6, 18));
-    /// The same on 64-bit x86 (`arch/x86_64/kernel/time.c` uses it from then on).
+    /// The clocksource framework, with its directory in sysfs, on 64-bit x86 (`arch/x86_64/kernel/time.c` uses it).
     SysfsClocksource64 => row(Version::new(2, 6, 21));
     /// The list of clocksources is sorted by rating, and the kernel chooses the first one (`clocksource_enqueue()` in
     /// `kernel/time/clocksource.c`); before, the list is in the order of registration, the newest first (`list_add()`
@@ -220,7 +221,7 @@ features! {
     Arm64Vdso => row(v(3, 7));
     /// RISC-V: rating 400 (before: 300).
     RiscvRating400 => row(v(6, 3));
-    /// An override that cannot be honoured yet is deferred, not forgotten.
+    /// The kernel defers an override that it cannot honour yet, instead of forgetting it.
     OverrideDeferred => row(v(4, 9));
     /// Xen: the clock is registered by HVM guests with a safe pvclock.
     XenHvmClock => row(Version::new(2, 6, 36));
@@ -232,7 +233,8 @@ features! {
     TscRecalibrate => row(v(6, 3));
     /// `tsc=watchdog` exists.
     TscWatchdogParameter => row(v(6, 3));
-    /// The delay loop is computed from the TSC's frequency where one is known, so a measured one shows that none is.
+    /// The delay loop is computed from the TSC's frequency if the frequency is known, so a measured delay loop shows
+    /// that it is not known.
     DelayLoopFromTimer => row(v(3, 0));
 }
 

@@ -237,7 +237,7 @@ fn choice(
 
 fn tsc(value: &str, add: &mut impl FnMut(MistakeKind, String, Option<String>)) {
     if value == "reliable" {
-        let why = "disables the watchdog and the test between CPUs, so a fault of the counter is \
+        let why = "disables the watchdog and the warp test between CPUs, so a fault of the counter is \
                    never noticed";
         add(MistakeKind::Trusted, why.to_owned(), None);
     } else if !TSC.contains(&value) {

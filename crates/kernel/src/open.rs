@@ -106,7 +106,7 @@ impl OpenInput {
             Self::TimeCsr => "time CSR, which firmware may emulate",
             Self::LogEnd => "time after the last line of this log",
             Self::Choice => "choice among the clocksources of the list",
-            Self::LostLine => "clocksource chosen last",
+            Self::LostLine => "last choice of the clocksource",
         }
     }
 

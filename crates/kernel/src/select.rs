@@ -69,16 +69,16 @@ pub(crate) fn select(
             }
             Some(_) => {
                 let because = format!(
-                    "the command line asks for {name}, which is unstable and therefore not valid \
-                     for high resolution; the choice is forgotten{}",
+                    "the command line requests {name}, which is unstable and therefore not valid for high resolution; \
+                     the choice is forgotten{}",
                     machine.cmdline.cite()
                 );
                 out.reason("override refused", because, OVERRIDE_SOURCE);
             }
             None => {
                 let because = format!(
-                    "the command line asks for {name}; no clocksource of that name is registered, \
-                     so the request stays pending, without any message{}",
+                    "the command line requests {name}; no clocksource of that name is registered, so the request stays \
+                     pending, without any message{}",
                     machine.cmdline.cite()
                 );
                 out.reason("override without effect", because, OVERRIDE_SOURCE);

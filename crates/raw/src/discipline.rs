@@ -337,8 +337,8 @@ mod tests {
         }
     }
 
-    /// Follows for some time, reading at the end of each window; gives the largest error after
-    /// `settle`, and the number of disagreements.
+    /// Follows the kernel's clock for some time, with a reading at the end of each window. Returns
+    /// the largest error after `settle`, and the number of disagreements.
     fn follow(
         world: &mut World,
         discipline: &mut Discipline,

@@ -54,7 +54,8 @@ impl Waiting {
         let (wait, go) = io::pipe()?;
         let ours = go.as_raw_fd();
         let prepare = move || {
-            // The new process has a copy of the end whose closing signals the end of this program.
+            // The new process has a copy of the write end of the pipe. That end must close when this program
+            // ends, so the copy is closed.
             // SAFETY: closes a descriptor of the new process that is used nowhere else in it.
             unsafe { libc::close(ours) };
             first();

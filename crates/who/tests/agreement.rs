@@ -174,10 +174,11 @@ fn every_language_is_understood() {
 }
 
 const HEAD: &str = "\
-# What `who` reports, and what programs did
+# Reports of `who`, compared with the programs' own counts
 
-Programs with a known mix of reads from known functions count their own calls; the other columns are what
-`who` reports of them, by sampling and breakpoints. Written by
+The test programs make a known mix of reads from known functions, and count their own calls (the column *did*). The
+columns *reported*, *named* and *clocks* show what `who` found by sampling and breakpoints; *points off* is the
+difference in percentage points. An empty cell in *clocks* means that `who` names no clock for that function. Written by
 `UPDATE_AGREEMENT=1 AGREEMENT_SECONDS=10 cargo test -p clocksmith-who --test agreement -- --ignored`. Java and Node run
 with inlining off for these functions: a runtime's map has no names of inlined functions.
 

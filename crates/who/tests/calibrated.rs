@@ -324,8 +324,9 @@ const HEAD: &str = "\
 
 C programs, linked dynamically and statically, count each call in a mapped file while `who` watches them for three seconds, ten
 times each (`crates/who/tests/targets/logged.c`: eleven kinds, among them one place that reads two clocks, loops of one
-clock each, eight processes, reads of a few nanoseconds). A row is held if the share of all reads, or the number of them in a
-second, that the program did in the same window lies inside the printed interval. Written by `UPDATE_CALIBRATION=1 cargo test -p clocksmith-who --test calibrated -- --ignored`.
+clock each, eight processes, reads of a few nanoseconds). A row is *held* if the printed interval contains the program's own
+share of all reads, or number of reads a second, in the same window.
+Written by `UPDATE_CALIBRATION=1 cargo test -p clocksmith-who --test calibrated -- --ignored`.
 The figures are of a machine with two processors and a load of 10 to 25.
 
 | rows | held | all | |
@@ -333,7 +334,7 @@ The figures are of a machine with two processors and a load of 10 to 25.
 ";
 
 const RATIOS: &str = "
-Reads a second that `who` says, over those that the program did:
+Reads a second according to `who`, divided by those that the program counted:
 
 | program | least | median | most |
 |---|--:|--:|--:|

@@ -26,11 +26,11 @@ pub fn markdown(rows: &[Row], boots: &[Boot], catalogue: &Catalogue) -> String {
     let _ = writeln!(text, "{}.\n", summary(rows));
     text.push_str(
         "A cell shows `available_clocksource` in the kernel's order with the current one in \
-         brackets, and whether the vDSO serves CLOCK_MONOTONIC or every read is a system call, \
-         which was found out by forbidding the call. ✓: `clocksmith predict` says exactly that; ✗: \
-         it says something else; ?: it was not asked; !: the kernel did not do what the case file \
-         expects. Where the program also ran inside the guest, the verdict of `clocksmith why` \
-         follows, with ✓ if verdict, causes and bundle are right. –: not booted.\n",
+         brackets, and whether the vDSO serves CLOCK_MONOTONIC or every read is a system call. The test \
+         found this out with a filter that forbids the system call. ✓: `clocksmith predict` gives \
+         exactly this answer; ✗: it gives a different one; ?: it was not run; !: the kernel did not \
+         do what the case file expects. If the program also ran inside the guest, the verdict of \
+         `clocksmith why` follows, with ✓ if verdict, causes and bundle are correct. –: not booted.\n",
     );
     for (heading, part) in [
         (CI, rows.iter().filter(is_ci).collect::<Vec<_>>()),

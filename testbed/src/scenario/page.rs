@@ -8,7 +8,7 @@ use std::fmt::Write;
 const WHAT: &[(&str, &str)] = &[
     (
         "switch",
-        "sysfs takes the clocksource from tsc to hpet, acpi_pm, tsc and a name that no clocksource has",
+        "the test writes hpet, acpi_pm, tsc and a name that no clocksource has to sysfs, one after the other",
     ),
     ("pause", "the emulator stops the guest for five seconds"),
     ("snapshot", "saved, and loaded again five seconds later: standing still, and running"),
@@ -18,7 +18,10 @@ const WHAT: &[(&str, &str)] = &[
         "moved to another emulator through a file, in which it stays for five seconds",
     ),
     ("ntp", "slewed by 500 ppm both ways, then the wall clock is set by an hour both ways"),
-    ("fault", "reads of the counter are intercepted and answered wrongly; the reader must see it"),
+    (
+        "fault",
+        "the test intercepts reads of the counter and returns wrong values; the reader must detect this",
+    ),
     (
         "wall-clock",
         "the wall clock is set by hand, and the guest is paused for 20 s, restored from a snapshot and cloned; \
@@ -34,8 +37,8 @@ pub fn markdown(stories: &[Story]) -> String {
          While something happens to a guest with two processors, a program in it reads the clock in\n\
          several threads. No thread may read less than what any thread has read before, and the clock\n\
          must lie between two system calls that read CLOCK_MONOTONIC around it. Afterwards\n\
-         `clocksmith why` runs in the guest. Software emulation on a shared machine: the numbers\n\
-         of reads mean nothing, steps and errors do.\n\n",
+         `clocksmith why` runs in the guest. The guests run in software emulation on a shared machine,\n\
+         so the numbers of reads have no meaning, but steps and errors have.\n\n",
     );
     for (name, what) in WHAT {
         if stories.iter().any(|story| story.scenario == *name) {
@@ -170,8 +173,8 @@ fn problems(page: &mut String, stories: &[Story]) {
             story.problems.iter().map(move |problem| format!("- {name}: {problem}"))
         })
         .collect();
-    page.push_str("## What should not have been seen\n\n");
-    let nothing = format!("Nothing, in {} scenarios.", stories.len());
+    page.push_str("## Unexpected results\n\n");
+    let nothing = format!("None, in {} scenarios.", stories.len());
     page.push_str(&if all.is_empty() { nothing } else { all.join("\n") });
     page.push('\n');
 }
@@ -189,7 +192,7 @@ mod tests {
         pause.seen = vec![json!({ "what": "w", "verdict": "ok" })];
         let page = markdown(std::slice::from_ref(&pause));
         assert!(page.contains("| pause | 6.1 | 9 | 2 | 0 ns |  | ok |\n"), "{page}");
-        assert!(page.contains("Nothing, in 1 scenarios.") && !page.contains("Faults of"));
+        assert!(page.contains("None, in 1 scenarios.") && !page.contains("Faults of"));
         pause.problems = vec!["a step".into()];
         let mut fault = Story::new("fault", "7.x");
         fault.seen = vec![json!({ "what": "rate", "fault": "rate=1", "reader": reader(1) })];

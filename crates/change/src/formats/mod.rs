@@ -150,8 +150,8 @@ pub enum FormatError {
     },
 }
 
-/// Whether this is a kernel parameter that all of these languages allow without quotes: up to 200 of
-/// letters, digits and `_.,:=/@+-`, the first of them a letter or a digit.
+/// Whether this is a kernel parameter that all of these languages allow without quotes: at most 200 characters out of
+/// letters, digits and `_.,:=/@+-`, of which the first is a letter or a digit.
 #[must_use]
 pub fn is_parameter(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();

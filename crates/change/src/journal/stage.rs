@@ -1,5 +1,5 @@
-//! Reserves room and makes new files before the first visible change: a full disk, a read-only
-//! mount or a forbidden directory fails here, where nothing is half done.
+//! Reserves room and makes new files before the first visible change: a full disk, a read-only mount or a forbidden
+//! directory causes an error here, before any step is carried out.
 
 use super::JournalError;
 use super::capture::{Wanted, capture, durable, make_later, make_link};

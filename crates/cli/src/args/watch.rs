@@ -157,7 +157,9 @@ fn nanoseconds(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches("ns").trim_end();
     match number.parse::<f64>() {
         Ok(ns) if ns.is_finite() && ns > 0.0 => Ok(ns),
-        _ => Err(format!("{text:?} is not a cost; expected nanoseconds, such as 100")),
+        _ => Err(format!(
+            "{text:?} is not a number of nanoseconds above 0; expected a number such as 100"
+        )),
     }
 }
 

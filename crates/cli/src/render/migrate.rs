@@ -125,7 +125,7 @@ fn one_kind(kind: &str, answers: &[&Answer], all: bool, style: Style) -> String 
     for missing in answers.iter().flat_map(|answer| &answer.missing) {
         if !settled.contains(&missing.how.as_str()) {
             settled.push(&missing.how);
-            out.push_str(&wrap(&format!("what would settle it: {}", missing.how), "  ", "  "));
+            out.push_str(&wrap(&format!("to find out: {}", missing.how), "  ", "  "));
         }
     }
     out

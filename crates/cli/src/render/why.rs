@@ -365,7 +365,7 @@ fn settles(out: &mut String, report: &Report, style: Style) {
     if report.settles.is_empty() {
         return;
     }
-    out.push_str(&format!("\n{}\n", style.bold("To settle it, on that machine")));
+    out.push_str(&format!("\n{}\n", style.bold("To find out, on that machine")));
     for item in &report.settles {
         out.push_str(&wrap(&format!("{}: {}", item.fact, item.how), "  - ", "    "));
     }

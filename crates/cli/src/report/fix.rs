@@ -197,7 +197,7 @@ impl TakenBack {
         );
         done.extend(report.ran.iter().map(|command| format!("ran {}", command.join(" "))));
         done.extend(
-            report.left.iter().map(|c| format!("to be run inside that system: {}", c.join(" "))),
+            report.left.iter().map(|c| format!("run this inside that system: {}", c.join(" "))),
         );
         done.extend(report.clocksource.iter().map(|name| format!("{name} is in use again")));
         let troubles = report.kept.iter().chain(&report.troubles).cloned().collect();
@@ -336,8 +336,8 @@ impl ChangeReport {
 pub(crate) fn holds(status: &StepStatus) -> String {
     match status {
         StepStatus::InForce => "in-force".to_owned(),
-        StepStatus::Gone => "gone: the previous state is back".to_owned(),
-        StepStatus::Left => "left: to be run inside that system".to_owned(),
+        StepStatus::Gone => "gone: the previous state is restored".to_owned(),
+        StepStatus::Left => "left: run it inside that system".to_owned(),
         StepStatus::Unknown(why) => format!("unknown: {why}"),
         StepStatus::Changed(list) => {
             let list: Vec<String> =

@@ -23,8 +23,8 @@ pub(crate) fn find(said: Option<&Path>) -> Result<PathBuf> {
     let Some(found) = found.and_then(|path| path.canonicalize().ok()) else {
         let shown: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
         bail!(
-            "the library for --via preload was not found (looked for: {}); build it with `cargo \
-             build --profile dist -p clocksmith-preload`, or say where it is with --preload-file",
+            "the library for --via preload was not found (looked for: {}); build it with `cargo build --profile dist \
+             -p clocksmith-preload`, or give its path with --preload-file",
             shown.join(", ")
         )
     };

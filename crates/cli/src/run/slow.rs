@@ -49,13 +49,18 @@ pub(crate) fn parse(text: &str) -> Result<Slow, String> {
         basis: basis.to_owned(),
     };
     if text == "syscall" {
-        return Ok(slow(true, 0, 0, "a system call for each read, whatever it takes here"));
+        return Ok(slow(true, 0, 0, "a system call for each read, at its cost on this machine"));
     }
     if let Some(known) = TYPICAL.iter().find(|known| known.name == text) {
         return Ok(slow(true, known.ns, 0, known.basis));
     }
     if let Some(more) = text.strip_prefix('+') {
-        return Ok(slow(false, 0, nanoseconds(more)?, "what it takes here, and that much more"));
+        return Ok(slow(
+            false,
+            0,
+            nanoseconds(more)?,
+            "the read cost on this machine plus that time",
+        ));
     }
     Ok(slow(true, nanoseconds(text)?, 0, "as given"))
 }

@@ -78,9 +78,21 @@ fn rule(rule: &Rule) -> Explanation {
     }
 }
 
+/// Names with which rules begin, and which look like words of a sentence.
+const NAMES: &[&str] = &["invtsc", "kubectl", "kvm", "libvirt", "libxl", "notsc", "sed", "tdf"];
+
+/// A sentence begins with a capital, unless its first word is a name of code: an option or a program in capitals does
+/// not exist.
 fn first_upper(text: &str) -> String {
+    let word = text.split([' ', ',', ':']).next().unwrap_or_default();
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'\'');
     let mut chars = text.chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    match chars.next() {
+        Some(first) if is_plain && !NAMES.contains(&word) => {
+            first.to_uppercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Rules whose ids begin as the query does, or hold it.
@@ -94,4 +106,37 @@ fn near_rules(query: &str) -> Vec<String> {
         .map(str::to_owned)
         .take(8)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_code_keep_their_first_letter() {
+        for name in [
+            "kvm=off hides KVM",
+            "tsc_mode as a number",
+            "sed -i on a file",
+            "invtsc: on",
+            "macOS needs it",
+        ] {
+            assert_eq!(first_upper(name), name);
+        }
+        assert_eq!(first_upper("the guest has an HPET"), "The guest has an HPET");
+        assert_eq!(first_upper("a clock"), "A clock");
+        assert_eq!(first_upper(""), "");
+    }
+
+    #[test]
+    fn sentences_of_rules_begin_as_the_options_are_spelled() {
+        for rule in clocksmith_vm::rules() {
+            for text in [rule.summary, rule.why] {
+                let word = text.split(' ').next().unwrap_or_default();
+                if word.contains(['=', '_', '-']) {
+                    assert!(first_upper(text).starts_with(word), "{}: {text}", rule.id);
+                }
+            }
+        }
+    }
 }

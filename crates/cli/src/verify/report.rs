@@ -116,13 +116,13 @@ pub(crate) fn headline(outcome: &Outcome) -> String {
             format!("{who} cannot be trusted ({sure} confidence): {what}.")
         }
         Trust::Unknown if !outcome.complete => format!(
-            "Interrupted after {:.1} s: nothing wrong was found up to then. That is not a verdict.",
+            "Interrupted after {:.1} s: nothing wrong was found until then. This is not a verdict.",
             outcome.method.seconds
         ),
         Trust::Unknown if outcome.rate_reference.only_gap && outcome.counter == Trust::Trusted => {
             format!(
-                "Nothing wrong was found ({sure} confidence), but nothing here shows whether the \
-                 clocks run at the correct rate."
+                "Nothing wrong was found ({sure} confidence), but no reference shows whether the clocks run at the \
+                 correct rate."
             )
         }
         Trust::Unknown => unknown(outcome.counter, outcome.clocks, &outcome.untested),

@@ -54,15 +54,15 @@ fn outweighed(result: &VerifyResult, earlier: &VerifyResult) -> String {
     let ago = format!("the one of {} min ago", earlier.age_s / 60);
     if !result.covers(&earlier.cpus) {
         return format!(
-            "{ago} tested more CPUs ({}, this one {}) and stays",
+            "{ago} tested more CPUs ({}, this one {}) and is kept",
             earlier.scope(),
             result.scope()
         );
     }
     if earlier.has_fault() {
-        return format!("{ago} found a fault and stays; a certain result on all CPUs replaces it");
+        return format!("{ago} found a fault and is kept; a certain result on all CPUs replaces it");
     }
-    format!("{ago} is more certain and stays")
+    format!("{ago} is more certain and is kept")
 }
 
 fn result(

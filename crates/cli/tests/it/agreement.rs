@@ -406,7 +406,7 @@ fn decided(text: &str) -> Option<(String, bool)> {
             return name();
         }
         let (asked, _) =
-            rule.strip_prefix("the command line asks for ")?.split_once(", which is registered")?;
+            rule.strip_prefix("the command line requests ")?.split_once(", which is registered")?;
         Some(asked.to_owned())
     })?;
     Some((chosen, explains))

@@ -185,7 +185,7 @@ fn grub_in_a_directory_lists_what_is_to_be_run_inside() {
     assert_eq!(root.text("boot/grub/grub.cfg"), "linux /vmlinuz quiet\n");
     // It was not run, and nothing says that it was.
     let said = applied.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let until = "no effect until this has been run inside that system, and the system has been rebooted: update-grub";
+    let until = "no effect until the following has been run inside that system, and the system has been rebooted: update-grub";
     assert!(said.contains(until), "{said}");
     assert!(said.ends_with("To be done by hand run inside that system: update-grub"), "{said}");
     assert!(!said.contains("Done") && !applied.err.contains("running update-grub"), "{said}");

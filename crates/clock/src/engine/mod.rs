@@ -58,8 +58,8 @@ const STARTED: u32 = 1;
 const FORBIDDEN: u32 = 2;
 /// The kernel's page has been proven in a time namespace.
 const NAMESPACE_PROVEN: u32 = 4;
-/// Whether the kernel's clock is the counter, where its page does not show this: the check was
-/// made, and its result.
+/// The check whether the kernel's clock is the counter, for pages that do not show this: whether the check was made,
+/// and its result.
 const ELIGIBILITY_KNOWN: u32 = 8;
 const ELIGIBLE: u32 = 16;
 

@@ -80,8 +80,8 @@ impl Timestamp {
         Self(crate::clocks::realtime_ordered_ns())
     }
 
-    /// Now, read unordered, at about half the cost: [`realtime_ns`](crate::realtime_ns). For times that are not
-    /// compared with those of other threads.
+    /// Returns the current time with an unordered read, at about half the cost: [`realtime_ns`](crate::realtime_ns).
+    /// Use it for times that are not compared with those of other threads.
     #[inline(always)]
     #[must_use]
     pub fn now_unordered() -> Self {

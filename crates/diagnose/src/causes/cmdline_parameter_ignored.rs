@@ -24,7 +24,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     if line.has_value("tsc", "nowatchdog") && !Feature::TscNowatchdog.of(&case.machine.kernel.value)
     {
         let since = Feature::TscNowatchdog.versions();
-        let why = format!("has no effect: the parameter has existed only {since}");
+        let why = format!("has no effect: the kernel knows this parameter only {since}");
         ignore(case, causes, "tsc=nowatchdog", &why);
     }
     notsc_refused(case, causes);

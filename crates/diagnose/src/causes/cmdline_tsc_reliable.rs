@@ -11,7 +11,7 @@ use clocksmith_facts::verified::Trust;
 use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("tsc=reliable switches the checks of the TSC off"),
+    clause: Some("tsc=reliable disables the checks of the TSC"),
     remedies: &[&table::NEWER_KERNEL_RELIABLE],
     find,
     ..PLAIN
@@ -50,17 +50,17 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let what = if case.machine.kernel.is_assumed() || Feature::ReliableSkipsSync.of(kernel) {
-        "tsc=reliable on the command line switches off the watchdog and the test between CPUs"
+        "tsc=reliable on the command line disables the watchdog and the warp test between CPUs"
     } else {
-        "tsc=reliable on the command line switches off the watchdog; before 3.3 it does not skip the \
-         test between CPUs"
+        "tsc=reliable on the command line disables the watchdog; before 3.3 it does not skip the warp test between \
+         CPUs"
     };
     let tested = case.facts.verified.value().is_some_and(|v| v.counter == Trust::Trusted);
     let risk = if tested {
         "clocksmith verify has tested the counters in this boot"
     } else {
-        "if the TSCs of two CPUs differ, time goes backwards between them and nothing reports it: \
-         clocksmith verify tests it"
+        "if the TSCs of two CPUs differ, time goes backwards between them and nothing reports it; clocksmith verify \
+         tests whether they differ"
     };
     let virtualbox = case.hypervisor() == Some(HypervisorKind::VirtualBox)
         && !case.machine.possible_cpus.is_assumed()

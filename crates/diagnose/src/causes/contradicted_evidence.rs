@@ -15,9 +15,9 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             Confidence::High,
             match contradiction.fact.as_str() {
                 elsewhere::FACT => {
-                    "the watchdog's reference in these lines, or the clock of their guest, is not among \
-                     the clocksources that this machine lists: they are from another machine or another \
-                     boot, and are ignored"
+                    "this machine does not list the watchdog's reference in these lines, or the clock of the guest \
+                     that they are from, as a clocksource: the lines are from another machine or another boot, and are \
+                     ignored"
                 }
                 outlived::FACT => {
                     "a later reading shows the TSC in use, and a kernel that has demoted the TSC does not \

@@ -41,8 +41,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::CpusDiffer,
             Severity::Info,
             Confidence::High,
-            "the CPUs differ in what they report about clocks; a TSC is only as good as that of the \
-             worst CPU",
+            "the CPUs report different properties of their clocks; the TSC can be trusted only if it is sound on every \
+             CPU",
             evidence,
         );
     }

@@ -22,7 +22,7 @@ pub(super) const CAUSE: Definition = Definition {
         };
         asks.then(|| {
             format!(
-                "why the TSC {what} is not known; where it really is at fault, time goes backwards between CPUs"
+                "it is not known why the TSC {what}; if the TSC is at fault, time goes backwards between CPUs"
             )
         })
     }),
@@ -64,8 +64,8 @@ fn marked_before(case: &Case<'_>, causes: &mut Causes) {
         CauseId::InsufficientEvidence,
         Severity::Warning,
         Confidence::High,
-        "the kernel has marked the TSC unstable, as KVM reports when it starts a guest; when and \
-         why is in earlier lines of its log: sudo dmesg, or journalctl -k -b",
+        "the kernel has marked the TSC unstable: KVM reports this when it starts a guest. Earlier lines of the kernel \
+         log show when and why: sudo dmesg, or journalctl -k -b",
         vec![Evidence::line(log, entry)],
     );
 }
@@ -84,12 +84,10 @@ fn lost_ticks(case: &Case<'_>, causes: &mut Causes) {
     };
     let what = match entry.event {
         Event::HpetFallback => {
-            "the kernel found from the TSC that a thousand ticks were lost, and switched to the \
-             HPET"
+            "according to the TSC, a thousand ticks were lost, so the kernel switched to the HPET"
         }
         Event::LostTicks(LostTicks::TooMany) => {
-            "the kernel found from the TSC that too many ticks were lost, and stopped using the \
-             TSC"
+            "according to the TSC, too many ticks were lost, so the kernel stopped using the TSC"
         }
         Event::LostTicks(LostTicks::Many) => "the kernel has lost a thousand ticks since the boot",
         _ => "the kernel lost ticks",
@@ -161,20 +159,20 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     }
     let log_reaches_boot = case.log().is_some_and(|log| log.from_boot);
     let settle = if case.log().is_none_or(|log| !log.any(Event::is_printed)) {
-        "the kernel log from the beginning of the boot would settle it: sudo dmesg, or journalctl -k -b"
+        "the kernel log from the beginning of the boot would show it: sudo dmesg, or journalctl -k -b"
     } else if case.lacks_sysfs() {
-        "the whole of this boot's log would settle it"
+        "the whole of this boot's log would show it"
     } else if !log_reaches_boot
         && case.log().is_some_and(|log| shows_early_boot(log) && log.entries.len() == 1)
     {
-        "the one line here that concerns clocks is from the boot's first seconds; the kernel's later choice and its reason \
-         are missing; all of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
+        "the one line here that concerns clocks is from the boot's first seconds; the kernel's later choice and its \
+         reason are missing; the whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
     } else if !log_reaches_boot && case.log().is_some_and(shows_early_boot) {
-        "these lines are from the boot's first seconds; the kernel's later choice and its reason are missing; all \
-         of journalctl -k -b, /var/log/dmesg or /var/log/kern.log would settle it"
+        "these lines are from the boot's first seconds; the kernel's later choice and its reason are missing; the \
+         whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
     } else if !log_reaches_boot {
-        "this log does not reach back to the boot, where the kernel logs the reason; journalctl -k -b, \
-         /var/log/dmesg or /var/log/kern.log would settle it"
+        "this log does not begin at the boot, where the kernel logs the reason; journalctl -k -b, /var/log/dmesg or \
+         /var/log/kern.log has those lines"
     } else {
         match case.may_be_x86() {
             true => {
@@ -186,15 +184,15 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let gvisor = case.facts.environment.gvisor.value() == Some(&true);
     let what = match (case.current_name(), case.slow) {
         (None, _) if gvisor => {
-            "this is gVisor, a kernel in user space without Linux's clocksources; the host's clock is \
-             what counts: run clocksmith on the host"
+            "this is gVisor, a kernel in user space without Linux's clocksources. Its reads use the host's clock: run \
+             clocksmith on the host"
                 .to_owned()
         }
-        (Some(name), Some(true)) => format!("nothing in this evidence says why {name} is in use"),
+        (Some(name), Some(true)) => format!("this evidence does not show why {name} is in use"),
         (Some(name), _) => {
             format!("the TSC was found unstable while {name} is in use, and no line says why")
         }
-        (None, _) => "this evidence does not say which clocksource is in use, or why".to_owned(),
+        (None, _) => "this evidence does not show which clocksource is in use, or why".to_owned(),
     };
     let evidence = match case.current_name() {
         Some(name) => vec![Evidence::new(case.current.source.clone(), format!("current: {name}"))],

@@ -55,9 +55,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         None => (
             Confidence::Medium,
             format!(
-                "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by \
-                 design: because the host does not grant the invariant TSC, or because this kernel \
-                 does not ask for it (kernels do so {})",
+                "under Hyper-V the kernel marks the TSC unstable and uses Hyper-V's own clock by design: either the \
+                 host does not grant the invariant TSC, or this kernel does not request it (kernels request it {})",
                 Feature::HypervInvariant.versions()
             ),
         ),

@@ -51,8 +51,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             let summary = match evidence.len() {
                 1 => other_architecture(arch.value, current),
                 _ => format!(
-                    "this machine has several clusters of processors, each with a GIC of its own: the kernel reads that of \
-                     the first one, and the vDSO cannot (merged for {}), so every read is a system call",
+                    "this machine has several clusters of processors, each with its own GIC. The kernel reads the GIC \
+                     of the first cluster (merged for {}). The vDSO cannot read it, so every read is a system call",
                     Feature::MipsGicClusters.versions().trim_start_matches("since ")
                 ),
             };
@@ -69,7 +69,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let what = match (case.in_guest(), current) {
             (true, "hpet") => "no paravirtual clock is registered",
             (true, _) => "neither an HPET nor a paravirtual clock is registered",
-            (false, "hpet") => "on hardware no faster one follows",
+            (false, "hpet") => "physical machines have no faster one",
             (false, _) => "no HPET is registered",
         };
         let unexplained = !causes.0.iter().any(|c| c.severity >= Severity::Warning);
@@ -77,7 +77,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::OnlyChoice,
             if unexplained { Severity::Warning } else { Severity::Info },
             Confidence::High,
-            format!("without the TSC, {current} is all that is left: {what}"),
+            format!("{current} is the best clocksource without the TSC: {what}"),
             vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
         );
     }
@@ -193,10 +193,9 @@ fn tick_alone(case: &Case<'_>, current: &str, causes: &mut Causes) -> bool {
         if unexplained { Severity::Warning } else { Severity::Info },
         Confidence::High,
         format!(
-            "without the TSC, {current} is all that is left: the kernel chooses it only if no HPET, \
-             PM timer or paravirtual clock is available. It counts the timer tick, so the time \
-             moves in steps of one tick (1 to 10 ms), timers are no finer than that, and each read \
-             is a system call"
+            "{current} is the only clocksource without the TSC: the kernel chooses it only if no HPET, PM timer or \
+             paravirtual clock is available. It counts the timer tick, so the time moves in steps of one tick (1 to 10 \
+             ms), timers are no finer than that, and each read is a system call"
         ),
         vec![Evidence::new(case.current.source.clone(), format!("current: {current}"))],
     );

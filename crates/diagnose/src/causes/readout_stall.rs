@@ -10,7 +10,7 @@ pub(super) const CAUSE: Definition = Definition {
         let why = if all_cut {
             "the figures of the skipped check are cut off, so a fault of a clock is not excluded"
         } else {
-            "the check was late, and both clocks agree: there is no fault to silence"
+            "the check was late, and both clocks agree: no clock is at fault"
         };
         Some(why.to_owned())
     }),

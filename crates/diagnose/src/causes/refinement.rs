@@ -137,20 +137,18 @@ pub(super) fn refinement_wrong(
                 (
                     Confidence::High,
                     format!(
-                        "{counted}, as another boot in this log also found: a disturbance does not \
-                         repeat so exactly, so the refinement itself goes wrong on this machine, \
-                         and will do so again after a reboot"
+                        "{counted}. Another boot in this log shows the same rate, and a disturbance does not repeat so \
+                         exactly: the refinement itself fails on this machine, and will fail again after a reboot"
                     ),
                 )
             } else if measurable {
                 (
                     Confidence::High,
-                    format!("{counted}: the refinement was disturbed, the TSC is steady"),
+                    format!("{counted}: the refinement was disturbed, and the TSC is steady"),
                 )
             } else {
-                let rest = "the refinement was probably disturbed; the difference is under 1 ms, \
-                            which one delayed read can make; another boot with a different refined \
-                            figure would prove it";
+                let rest = "the refinement was probably disturbed; one delayed read can cause a difference under 1 ms, \
+                            as here; a different refined figure in another boot would prove it";
                 (Confidence::Medium, format!("{counted}: {rest}"))
             });
         }

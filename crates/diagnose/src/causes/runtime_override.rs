@@ -140,14 +140,14 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     let why = if seen {
         "and the command line does not request it: a service, a tool or a person wrote it to current_clocksource"
     } else {
-        "and the command line is not in this evidence: it requests it (clocksource=), or a service, a tool or a person \
-         wrote it to current_clocksource"
+        "and this evidence does not contain the command line: either the command line requests it (clocksource=), or a \
+         service, a tool or a person wrote it to current_clocksource"
     };
     causes.add(
         CauseId::RuntimeOverride,
         if harmless { Severity::Info } else { Severity::Warning },
         if seen { Confidence::High } else { Confidence::Medium },
-        format!("{current} is in use although {best} heads the list, {why}"),
+        format!("{current} is in use although {best} is the first in the list, {why}"),
         list(case, available, current),
     );
 }

@@ -54,7 +54,8 @@ pub(super) fn judge(
         );
         let small = decoded.wd_seconds.zip(decoded.cs_seconds);
         if small.is_some_and(|(wd, cs)| (cs - wd).abs() < MEASURABLE_S) {
-            let summary = format!("{}: {} may be off by as much", judge.figures, judge.reference);
+            let summary =
+                format!("{}: {} may be wrong by the same amount", judge.figures, judge.reference);
             judge.add(CauseId::WatchdogAtFault, Confidence::Low, summary);
         }
         return;
@@ -114,7 +115,9 @@ fn figures(decoded: &Decoded, incident: &Incident) -> String {
         ),
         _ => match incident.skew_ns {
             Some(ns) if overflowed => {
-                format!("the kernel states a difference of {ns} ns, which is not an interval")
+                format!(
+                    "the difference of {ns} ns in the message is the result of an overflow, not an interval"
+                )
             }
             #[allow(clippy::cast_precision_loss)]
             Some(ns) => format!(
@@ -253,9 +256,9 @@ impl Judge<'_, '_> {
             }
             Hypothesis::TicksLost { seconds } if of_ticks(self.decoded, self.incident) => {
                 let summary = format!(
-                    "{}: with a tick of 100 Hz or more and a TSC of 4.8 GHz or less they cannot \
-                     agree, so they are {} apart or more. {reference} counts ticks and may have \
-                     lost that much while interrupts or a virtual CPU were delayed",
+                    "{}: with a tick of 100 Hz or more and a TSC of 4.8 GHz or less, the two differ by at least {}. \
+                     {reference} counts ticks, and may have lost that much while interrupts or a virtual CPU were \
+                     delayed",
                     self.figures,
                     seconds_text(seconds)
                 );
@@ -273,26 +276,25 @@ impl Judge<'_, '_> {
             }
             Hypothesis::ClocksourceStuck => {
                 let summary = format!(
-                    "one comparison with {reference} counted no progress of the TSC at all: a wrong \
-                     read, a TSC that stopped, or one that went back, which the kernel also counts \
-                     as zero"
+                    "in one comparison with {reference} the TSC did not advance at all: a read was wrong, the TSC \
+                     stopped, or it went back (the kernel counts that as zero, too)"
                 );
                 self.add(fault, sure, summary.clone());
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
             Hypothesis::ClocksourceHalted { seconds } => {
                 let summary = format!(
-                    "two reads of the TSC are equal, while {reference} counted {}: this TSC \
-                     stopped, as happens to one that halts in deep idle states of its core",
+                    "two reads of the TSC are equal, while {reference} counted {}: this TSC stopped, as happens to a \
+                     TSC that halts in deep idle states of its core",
                     self.size(seconds)
                 );
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
             Hypothesis::Overflow { below } => {
                 let summary = format!(
-                    "the figure is 2^42 ns less {}: the kernel's conversion of a counter's cycles overflows there, so \
-                     it is not an interval, and neither clock jumped by that much; this evidence does not show which of \
-                     the two was off",
+                    "the figure is 2^42 ns minus {}: the kernel's conversion of cycles overflows at 2^42 ns, so the \
+                     figure is not an interval, and neither clock jumped by that much; this evidence does not show \
+                     which clock was wrong",
                     seconds_text(below)
                 );
                 self.add(fault, sure, summary);
@@ -322,19 +324,18 @@ impl Judge<'_, '_> {
         let implied = match (self.decoded.wd_rate_known, due) {
             (true, _) => format!("imply a TSC of {:.1} MHz, a rate that processors have", hz / 1e6),
             (false, true) => format!(
-                "imply a TSC of about {:.1} GHz if {reference} has the rate at which the interval is the half second \
-                 that is due",
+                "imply a TSC of about {:.1} GHz if {reference} runs at the rate at which the interval is half a \
+                 second, as it should be",
                 hz / 1e9
             ),
             (false, false) => format!(
-                "agree at rates that processors and {reference} can have, and at none of those rates of {reference} is \
-                 the interval the half second that is due"
+                "agree at rates that processors and {reference} can have, but at none of those rates of {reference} is \
+                 the interval half a second, as it should be"
             ),
         };
         format!(
-            "the two counters {implied}: if this TSC has that rate, neither of them jumped, and if \
-             it has a different one, the TSC or {reference} did; settled by the rates that the \
-             kernel used (\"Detected ... MHz\", \"Refined ...\")"
+            "the two counters {implied}. If this TSC has that rate, neither of them jumped; otherwise the TSC or \
+             {reference} jumped. The rates that the kernel used decide this (\"Detected ... MHz\", \"Refined ...\")"
         )
     }
 
@@ -362,7 +363,7 @@ impl Judge<'_, '_> {
         } else if self.decoded.wd_rate_known {
             seconds_text(seconds.abs())
         } else {
-            format!("a time that the rate of {} decides", self.reference)
+            format!("a time that depends on the rate of {}", self.reference)
         }
     }
 
@@ -381,15 +382,15 @@ impl Judge<'_, '_> {
             #[allow(clippy::cast_precision_loss)]
             let difference = seconds_text(ns as f64 / 1e9);
             return format!(
-                "the difference of {difference} equals {least} {} of a reference with that range: then \
-                 both clocks agree on more than {difference}, and {tail}",
+                "the difference of {difference} equals {least} {} of a reference with that range; if such a reference \
+                 wrapped, both clocks agree on more than {difference}, and {tail}",
                 if least == 1 { "wrap" } else { "wraps" }
             );
         }
         match (least, most) {
             (0, 0) => format!(
-                "both clocks agree on {long}, longer than the range of {reference}, which the \
-                 kernel then counts as zero: {tail}"
+                "both clocks agree on {long}; this is longer than the range of {reference}, so the kernel counts zero \
+                 for it: {tail}"
             ),
             (least, most) if least == most => format!(
                 "both clocks agree on {long} if {reference} wrapped {}: {tail}",
@@ -469,8 +470,8 @@ impl Judge<'_, '_> {
             self.add(
                 CauseId::ParavirtClockBroken,
                 Confidence::Low,
-                "the other reading: the hypervisor's clock jumped, and the TSC is correct; the \
-                 host's log would settle it"
+                "the other possibility: the hypervisor's clock jumped, and the TSC is correct; the host's log would \
+                 show it"
                     .to_owned(),
             );
         }

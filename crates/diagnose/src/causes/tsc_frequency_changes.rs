@@ -22,8 +22,8 @@ pub(super) const CAUSE: Definition = Definition {
             if known {
                 "this TSC changes its rate with the CPU frequency; the parameter disables the checks, but the fault remains"
             } else {
-                "whether this TSC changes its rate with the CPU frequency is not known; if it does, \
-                 this switches off the checks, not the fault"
+                "it is not known whether this TSC changes its rate with the CPU frequency; if it does, the parameter \
+                 disables the checks, but the fault remains"
             }
             .to_owned(),
         )
@@ -73,9 +73,8 @@ fn candidate(case: &Case<'_>, causes: &mut Causes) {
         CauseId::TscFrequencyChanges,
         case.loss(),
         Confidence::Low,
-        "a TSC that runs at the core's frequency counts less, or more, in an interval in which that frequency changed, \
-         as those of many processors before 2008 do; settled by constant_tsc among the flags of /proc/cpuinfo, which \
-         excludes it",
+        "on many processors before 2008 the TSC runs at the core's frequency, and counts less or more if that \
+         frequency changes; the flag constant_tsc in /proc/cpuinfo excludes this",
         lines.take(2).map(|entry| Evidence::line(log, entry)).collect(),
     );
 }

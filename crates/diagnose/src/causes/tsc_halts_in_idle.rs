@@ -18,8 +18,8 @@ pub(super) const CAUSE: Definition = Definition {
             if cause.confidence >= Confidence::Medium {
                 "this TSC stops in deep idle states; the parameter disables the checks, but the fault remains"
             } else {
-                "whether this TSC stops in deep idle states is not known; if it does, this switches \
-                 off the checks, not the fault"
+                "it is not known whether this TSC stops in deep idle states; if it does, the parameter disables the \
+                 checks, but the fault remains"
             }
             .to_owned(),
         )

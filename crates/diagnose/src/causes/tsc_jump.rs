@@ -18,8 +18,8 @@ pub(super) const CAUSE: Definition = Definition {
                 "the TSC was seen to jump; the parameter disables the checks, but the fault \
                  remains, and the next jump becomes part of the time"
             } else {
-                "whether the TSC jumped is not known; if it did, this switches off the checks, not \
-                 the fault, and the next jump becomes part of the time"
+                "it is not known whether the TSC jumped; if it did, the parameter disables the checks, but the fault \
+                 remains, and the next jump becomes part of the time"
             }
             .to_owned(),
         )

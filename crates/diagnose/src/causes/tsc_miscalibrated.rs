@@ -130,8 +130,8 @@ fn refined(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
     }
 }
 
-/// Seconds after the refinement by which a watched TSC with a wrong rate has failed a check: a
-/// rate that is off by thousandths fails each, twice a second.
+/// Seconds after the refinement within which a watched TSC with a wrong rate fails a check: a rate
+/// error above the tolerance fails every check, and there are two a second.
 const CHECKED_FOR_S: f64 = 10.0;
 
 /// The watchdog compared the TSC with another clock after its refinement, and let it pass.

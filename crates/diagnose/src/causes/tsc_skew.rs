@@ -18,13 +18,12 @@ pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|plan, cause| {
         Some(
             if plan.case.log().is_some_and(|log| log.any(runs_slowly)) {
-                "whether the TSC or the ticks were wrong is not known; where the TSC really is at fault, the clock runs at \
+                "it is not known whether the TSC or the ticks were wrong; if the TSC is at fault, the clock runs at \
                  the wrong rate"
             } else if cause.confidence >= Confidence::Medium {
-                "the TSC itself is probably at fault; the parameter disables the checks, and the fault remains"
+                "the TSC itself is probably at fault; the parameter disables the checks, but the fault remains"
             } else {
-                "why the TSC was demoted is not known; where it really is at fault, time goes backwards \
-                 between CPUs"
+                "it is not known why the TSC was demoted; if the TSC is at fault, time goes backwards between CPUs"
             }
             .to_owned(),
         )

@@ -19,9 +19,9 @@ pub(super) const CAUSE: Definition = Definition {
     checked: true,
     against_reliable: Some(|plan, _| {
         let tail = if Feature::ReliableSkipsSync.of(&plan.case.machine.kernel.value) {
-            "it skips the test that failed, and time would then go backwards between CPUs"
+            "the parameter skips the warp test that failed, and time would go backwards between CPUs"
         } else {
-            "before 3.3 it does not even skip the test that failed"
+            "before 3.3 the parameter does not skip the warp test that failed"
         };
         Some(format!("the TSCs of this machine are not synchronised; {tail}"))
     }),

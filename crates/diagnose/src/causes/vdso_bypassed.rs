@@ -114,11 +114,11 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
             Severity::Warning,
             Confidence::High,
             format!(
-                "hyperv_clocksource_msr has no vDSO path: each read asks the hypervisor. {}",
+                "hyperv_clocksource_msr has no vDSO path: each read is an exit to the hypervisor. {}",
                 match grants_page(case) {
                     Some(true) => "The reference TSC page is granted (privilege bit 9), so this clock was chosen by hand, or this kernel \
                          has no code for the page (32 bits)",
-                    Some(false) => "It does not grant the reference TSC page (privilege bit 9)",
+                    Some(false) => "The hypervisor does not grant the reference TSC page (privilege bit 9)",
                     None =>
                         "The reference TSC page (privilege bit 9) is probably not granted; the privilege flags are not in \
                          this evidence",
@@ -153,9 +153,8 @@ fn no_path(case: &Case<'_>, causes: &mut Causes) {
                 CauseId::InsufficientEvidence,
                 Severity::Info,
                 Confidence::High,
-                "whether the reference TSC page took its place later, as on 4.3 to 4.10 when \
-                 hv_vmbus loads, is not in this evidence; its reads are also system calls on those \
-                 kernels",
+                "this evidence does not show whether the reference TSC page replaced it later (in 4.3 to 4.10 this \
+                 happens when hv_vmbus loads); reads of the page are also system calls on those kernels",
                 Vec::new(),
             );
         }

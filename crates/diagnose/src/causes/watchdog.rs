@@ -88,8 +88,8 @@ fn blame(
     {
         let mut evidence = evidence;
         evidence.insert(0, Evidence::line(log, test));
-        let summary = "a test of the watchdog delayed its reads on purpose, as the line before says, and the \
-                       kernel demoted the TSC: neither the TSC nor the reference is at fault";
+        let summary = "a test deliberately delayed the watchdog's reads (see the previous line), and the kernel \
+                       demoted the TSC: neither the TSC nor the reference is at fault";
         causes.add(fault, loss, Confidence::High, summary, evidence);
         return;
     }
@@ -103,9 +103,9 @@ fn blame(
                 loss,
                 Confidence::High,
                 format!(
-                    "reading {reference}, the TSC and {reference} again took too long, and the kernel demoted the \
-                     TSC: a slow reference (an emulated timer), an SMI, or a virtual CPU that was descheduled causes \
-                     that; it shows nothing about the TSC"
+                    "the watchdog read {reference}, the TSC and {reference} again; this took too long, and the kernel \
+                     demoted the TSC. A slow reference (an emulated timer), an SMI or a descheduled virtual CPU causes \
+                     this, so it does not show a fault of the TSC"
                 ),
             );
         }
@@ -209,9 +209,8 @@ fn kept(log: &KernelLog, causes: &mut Causes) {
         Severity::Warning,
         Confidence::High,
         format!(
-            "the watchdog found that {name} had counted {size} {less} than its reference, and this kernel does not \
-             demote {name} for it: that takes clocksource_failover on the command line; which of the two clocks was \
-             wrong is not in this evidence"
+            "{name} counted {size} {less} than its reference; this kernel does not demote {name} for that without \
+             clocksource_failover on the command line; this evidence does not show which of the two clocks was wrong"
         ),
         vec![Evidence::line(log, entry)],
     );
@@ -228,7 +227,9 @@ fn without_figures(log: &KernelLog, causes: &mut Causes) {
         CauseId::InsufficientEvidence,
         Severity::Warning,
         Confidence::High,
-        format!("the watchdog demoted the TSC, and the lines that say why are missing; {settle}"),
+        format!(
+            "the watchdog demoted the TSC, and the lines with the reason are missing; {settle}"
+        ),
         evidence.clone(),
     );
     causes.add(

@@ -11,7 +11,8 @@ pub(super) const CAUSE: Definition = Definition {
     checked: true,
     against_reliable: Some(|_, cause| {
         (cause.confidence >= Confidence::Medium).then(|| {
-            "tsc=nowatchdog silences the watchdog too and keeps the test between CPUs".to_owned()
+            "tsc=nowatchdog also disables the watchdog, and keeps the warp test between CPUs"
+                .to_owned()
         })
     }),
     remedies: &[

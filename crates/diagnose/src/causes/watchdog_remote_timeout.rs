@@ -5,8 +5,8 @@ use super::definition::{Definition, PLAIN};
 pub(super) const CAUSE: Definition = Definition {
     against_reliable: Some(|_, _| {
         Some(
-            "a CPU that did not answer in time shows nothing about the TSC; it switches the checks off, and a TSC that is \
-             wrong stays in use"
+            "a CPU that did not answer in time proves no fault of the TSC; the parameter disables the checks, and a \
+             wrong TSC stays in use"
                 .to_owned(),
         )
     }),

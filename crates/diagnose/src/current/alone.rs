@@ -15,7 +15,7 @@ pub(super) fn never_left_jiffies(facts: &Facts, log: &KernelLog) -> Option<Curre
         && log.extent.would_show_switch_after("jiffies")
         && log.any(|e| matches!(e, Event::Registered { .. }));
     (wanted == "jiffies" && settled && !log.any(|e| matches!(e, Event::Switched(_)))).then(|| {
-        let source = format!("{}: the command line asks for it, and nothing replaced it", log.name);
+        let source = format!("{}: the command line requests it, and nothing replaced it", log.name);
         known(wanted, Confidence::Medium, source)
     })
 }
@@ -75,7 +75,7 @@ pub(super) fn read_of_xen(facts: &Facts, log: &KernelLog) -> Option<Current> {
     if later || !of_xen || !matches!(facts.origin, Origin::Log(_)) {
         return None;
     }
-    let source = format!("{}: the read of xen printed it", log.source(entry));
+    let source = format!("{}: a read of the clocksource xen printed this line", log.source(entry));
     Some(known("xen".to_owned(), Confidence::Medium, source))
 }
 
@@ -170,6 +170,6 @@ impl Current {
 pub(super) fn two_states(log: &KernelLog) -> Option<String> {
     let [newest, older] = log.quoted_states()?;
     Some(format!(
-        "this text has two states: its newest part names {newest}, and an older one, which is quoted in it, {older}"
+        "this text has two states: its newest part names {newest}, and an older quoted part names {older}"
     ))
 }

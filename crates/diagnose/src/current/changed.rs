@@ -76,7 +76,7 @@ fn continues(place: &str, by: By) -> String {
     let what = match by {
         By::Command => "with a command that may have changed it",
         By::Restart => "with a restart with other parameters",
-        By::Sentence => "with a sentence by which it was changed",
+        By::Sentence => "with a sentence that says that it was changed",
     };
     format!(
         "this text continues {what} ({place}), and no reading follows: read current_clocksource again"

@@ -50,8 +50,8 @@ pub(crate) fn perhaps_silent(
 /// The clocksource in use is unknown: only that value of sysfs is known.
 pub(super) fn unread(place: &str) -> Current {
     unknown(&format!(
-        "sysfs says jiffies ({place}), as it does on each 64-bit x86 kernel before 2.6.21 whatever counter the time is read \
-         from; that counter is named by a line of the boot, time.c: Using ... timer"
+        "sysfs shows jiffies ({place}), but 64-bit x86 kernels before 2.6.21 show jiffies with every counter; a line \
+         of the boot names the counter: time.c: Using ... timer"
     ))
 }
 
@@ -59,9 +59,9 @@ pub(super) fn unread(place: &str) -> Current {
 pub(super) fn beside(facts: &Facts) -> &'static str {
     let read = facts.current_clocksource();
     if read.value().is_some_and(|name| *name == "jiffies") {
-        "; jiffies, which sysfs says, is not what such a kernel reads"
+        "; sysfs shows jiffies, but such a kernel does not read jiffies"
     } else if facts.available_clocksources().is_some_and(|list| list == ["jiffies"]) {
-        "; the list of sysfs has only jiffies, and such a kernel does not choose from it"
+        "; sysfs lists only jiffies, but such a kernel does not choose from that list"
     } else {
         ""
     }

@@ -63,15 +63,19 @@ fn small(event: &Event) -> Vec<String> {
         Event::WatchdogMarked { name, cpu: Some(cpu) } => {
             format!("{name} was demoted by a check that ran on CPU {cpu}.")
         }
-        Event::WatchdogCurrent(Some(name)) => format!("In use was {name}."),
+        Event::WatchdogCurrent(Some(name)) => format!("{name} was in use."),
         Event::WatchdogCurrent(None) => "None was selected yet.".to_owned(),
         Event::Banner(text) => match Kernel::parse(text) {
             Some(kernel) => format!("Kernel {} ({}).", kernel.version, kernel.release),
             None => return Vec::new(),
         },
         Event::Release(release) => format!("Kernel {release}."),
-        Event::DelayLoop { measured: true } => "This one was measured against the tick.".to_owned(),
-        Event::DelayLoop { measured: false } => "This one was computed or preset.".to_owned(),
+        Event::DelayLoop { measured: true } => {
+            "This delay loop was measured against the tick.".to_owned()
+        }
+        Event::DelayLoop { measured: false } => {
+            "This delay loop was computed or preset.".to_owned()
+        }
         Event::TscUnstable(UnstableReason::Other(text)) => {
             format!("The reason here is: {text}.")
         }
@@ -166,7 +170,7 @@ fn skewed(
         return out;
     }
     if skew_ns == -interval_ns {
-        out.push(format!("{name} did not move at all: one glitch, no drift."));
+        out.push(format!("{name} did not advance at all: one read was wrong, not the rate."));
         return out;
     }
     if skew.abs() < MEASURABLE_S {
@@ -188,11 +192,11 @@ fn skewed(
     }
     if interval < 0.45 {
         out.push(format!(
-            "The check is timed by the clock in use: where that is {name}, a short interval by \
-             {watchdog} means a {name} that runs fast or a {watchdog} that lost time."
+            "The clock in use times the check. If that clock is {name}, a short interval according to {watchdog} means \
+             that {name} runs fast or that {watchdog} lost time."
         ));
     } else if interval > 1.0 {
-        out.push("The interval should be 0.5 s: something held the machine up.".to_owned());
+        out.push("The interval should be 0.5 s: the machine was stalled.".to_owned());
     }
     if watchdog.contains("jiffies") {
         out.push(format!("{watchdog} loses ticks, so this does not show whether {name} is wrong."));
@@ -204,7 +208,7 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
     let (cs, wd) = (signed(cs_nsec), signed(wd_nsec));
     let difference = cs - wd;
     let first = format!(
-        "According to the clocksource {}, according to the reference {}.",
+        "The interval was {} according to the clocksource and {} according to the reference.",
         seconds(cs),
         seconds(wd)
     );
@@ -213,20 +217,21 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
         (1.0..20.0).contains(&turns) && (difference - turns * PM_TURN).abs() < 0.02 + 0.002 * cs;
     let second = if difference.abs() <= MEASURABLE_S + 1e-3 * wd.abs() {
         format!(
-            "Both agree: no check ran for {}. It was a stall, and neither clock is at fault.",
+            "Both agree: no check ran for {}. The machine was stalled, and neither clock is at fault.",
             seconds(wd)
         )
     } else if wd_nsec == 0 {
-        "The reference counts as zero: it went further than half its range. A stall.".to_owned()
+        "The kernel counts the interval of the reference as zero, because it is longer than half the range of the \
+         reference. The machine was stalled.".to_owned()
     } else if wrapped {
         format!(
-            "The difference is {} of the PM timer: if that is the reference, it wrapped during a \
-             stall.",
+            "The difference is {} of the PM timer: if the PM timer is the reference, it wrapped while the machine was \
+             stalled.",
             wraps(turns)
         )
     } else if difference.abs() <= RATE_ERROR_MAX * wd.abs() {
         format!(
-            "They differ by {}: a stall, and one of the two rates is wrong.",
+            "They differ by {}: the machine was stalled, and one of the two rates is wrong.",
             ppm(difference / wd * 1e6)
         )
     } else if difference > 0.0 {

@@ -184,8 +184,8 @@ fn several(query: &str) -> Vec<Explanation> {
     Vec::new()
 }
 
-/// Whether an entry of several belongs to a word that only describes the others (`slow`), or to a parameter with a value
-/// that the query does not have (`clock`).
+/// Whether one of several entries is for a word that only describes the other words (`slow`), or for a parameter with a
+/// value that is not in the query (`clock`).
 fn of_little_use(entry: &Explanation, query: &str) -> bool {
     let general = ["verdict", "layer"].contains(&entry.title.as_str());
     let half = entry.kind == Kind::Parameter && has_value(&entry.title) && !query.contains('=');

@@ -41,7 +41,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
             let difference = difference.unwrap_or(0.0);
             let side = if difference < 0.0 { "slower" } else { "faster" };
             format!(
-                "{clock} ran {} {side} than {reference}, and which of the two is wrong is open",
+                "{clock} ran {} {side} than {reference}; it is not known which of the two is wrong",
                 ppm(difference.abs())
             )
         }

@@ -130,7 +130,7 @@ pub(super) fn of_lines(lines: &[&str]) -> Option<&'static str> {
     } else if is_posting(lines) {
         Some("a job posting")
     } else if is_physical(lines) {
-        Some("a text about a clock that is no computer's")
+        Some("a text about a clock that is not part of a computer")
     } else if has_examples(lines) {
         Some(EXAMPLES)
     } else {

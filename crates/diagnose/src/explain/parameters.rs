@@ -63,8 +63,8 @@ fn choice_of(name: &str, value: &str) -> Vec<Explanation> {
         }
         None => {
             let mut text = format!(
-                "No kernel from 2.6.32 to 7.1 has a clocksource of the name {chosen}, as far as is \
-                 known: the parameter is ignored without a message."
+                "No known kernel from 2.6.32 to 7.1 has a clocksource named {chosen}: the kernel ignores the parameter \
+                 without a message."
             );
             if value == "pmtmr" {
                 text.push_str(" The PM timer's name is acpi_pm.");

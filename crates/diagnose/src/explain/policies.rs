@@ -30,8 +30,8 @@ fn vendor(vendor: &Vendor) -> Explanation {
         what: format!("{} asks for a clocksource ({}). {}.", vendor.name, vendor.about, of(false)),
         figures: Vec::new(),
         versions: match past.is_empty() {
-            true => "The dates are those of the texts; vendors change their minds.".to_owned(),
-            false => format!("Vendors change their minds. Before: {past}."),
+            true => "The dates are those of the texts; vendors change their advice.".to_owned(),
+            false => format!("Earlier advice of this vendor: {past}."),
         },
         so_what: vendor.so_what.to_owned(),
         do_what: format!(
@@ -52,8 +52,7 @@ fn remedy(advice: &Advice) -> Explanation {
         figures: Vec::new(),
         versions: "See the source.".to_owned(),
         so_what: format!("The risk: {}.", advice.risk),
-        do_what: "clocksmith why proposes it, with its commands, where it helps, and refuses it \
-                  where it would harm."
+        do_what: "clocksmith why proposes it, with its commands, if it helps, and refuses it if it would do harm."
             .to_owned(),
         see_also: Vec::new(),
         sources: vec![advice.source.to_owned()],

@@ -94,7 +94,7 @@ pub(super) fn said(small: &str) -> Option<String> {
     let (rounded, follows) = match ppm {
         _ if ppm < QUARTZ_PPM => (
             format!("{:.0}", ppm.max(1.0)),
-            "a quartz is off by as much: a time daemon corrects it",
+            "a quartz oscillator can have an error of this size; a time daemon corrects it",
         ),
         _ if ppm < NTP_PPM => (
             format!("{:.0}", (ppm / 10.0).round() * 10.0),

@@ -329,7 +329,7 @@ const PASTED: &[(&str, &str, &str)] = &[
     (
         "Long readout interval, skipping watchdog check: cs_nsec: 2990000000 wd_nsec: 0",
         "long-readout",
-        "half its range",
+        "half the range",
     ),
     (
         "[    0.312] Measured 165 cycles TSC warp between CPUs, turning off TSC clock.",

@@ -226,7 +226,7 @@ fn summary(answer: &PolicyAnswer, asked: &[Asked], current: Option<&str>) -> Str
             format!("{name} requires nothing of this machine ({}).", one.rule.machines)
         }
         (Conformity::AsksNothing, None) => {
-            format!("No text of {name} that is known here requires anything of such a machine.")
+            format!("No known text of {name} has a requirement for such a machine.")
         }
         (Conformity::Unknown, _) => {
             let facts: Vec<&str> = answer.settles.iter().map(|one| one.fact.as_str()).collect();

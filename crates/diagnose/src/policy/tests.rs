@@ -198,6 +198,12 @@ fn measurement_and_rule_may_contradict() {
     let other = Made { available: "kvm-clock acpi_pm", cloud: Cloud::Ec2Nitro, ..other };
     let said = other.asked("sap").contradictions;
     assert!(said[0].contains("not available here (kvm-clock acpi_pm)"), "{said:?}");
+    // The vendor supports the clocksource in use, and prefers a different one.
+    let hyperv = guest(HypervisorKind::Hyperv, Cloud::Azure, "hyperv_clocksource_tsc_page");
+    let found = Made { available: "hyperv_clocksource_tsc_page acpi_pm", ..hyperv }.asked("sap");
+    assert_eq!(found.conforms, Conformity::Tolerated);
+    let said = found.contradictions;
+    assert!(said[0].starts_with("tsc is preferred, but "), "{said:?}");
     // A parameter of the vendor's image that is not advised.
     let said = Made { current: "tsc", ..guest(HypervisorKind::Kvm, Cloud::Ec2Nitro, "tsc") };
     assert!(said.asked("aws").contradictions[0].contains("tsc=reliable"));

@@ -22,8 +22,13 @@ pub(super) fn contradictions(vendor: &Vendor, asked: &[Asked], report: &Report) 
         let super::Ask::Clocksource { preferred, .. } = one.rule.ask else { continue };
         match one.conforms {
             Conformity::No | Conformity::Tolerated if !preferred.contains(&current) => {
-                found.extend(cannot_have(preferred, current, report));
-                found.extend(gains_little(preferred, current, report));
+                let asked = match one.conforms {
+                    Conformity::Tolerated => "preferred",
+                    _ => "required",
+                };
+                let wanted = format!("{} is {asked}", preferred.join(" or "));
+                found.extend(cannot_have(preferred, &wanted, current, report));
+                found.extend(gains_little(preferred, &wanted, current, report));
             }
             Conformity::Yes | Conformity::Tolerated => {
                 found.extend(right_and_slow(vendor, current, report));
@@ -37,12 +42,11 @@ pub(super) fn contradictions(vendor: &Vendor, asked: &[Asked], report: &Report) 
 }
 
 /// The demanded clocksource is not available, or was found faulty.
-fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
-    let wanted = preferred.join(" or ");
+fn cannot_have(preferred: &[&str], wanted: &str, current: &str, report: &Report) -> Option<String> {
     let fault = preferred.contains(&"tsc").then(|| against_tsc(&report.causes)).flatten();
     if let Some(fault) = fault {
         return Some(format!(
-            "{wanted} is required, but was found faulty here ({}): fix the cause first",
+            "{wanted}, but was found faulty here ({}): fix the cause first",
             fault.id.name()
         ));
     }
@@ -55,7 +59,7 @@ fn cannot_have(preferred: &[&str], current: &str, report: &Report) -> Option<Str
         return None;
     }
     Some(format!(
-        "{wanted} is required, but is not available here{by} ({}): a write to current_clocksource \
+        "{wanted}, but is not available here{by} ({}): a write to current_clocksource \
          would leave {current} in use",
         available.join(" ")
     ))
@@ -69,22 +73,26 @@ fn sets_reliable(vendor: &Vendor, sets: &[&str], report: &Report) -> Option<Stri
         return None;
     }
     Some(format!(
-        "{} also sets tsc=reliable, which switches off the kernel's checks of the TSC: it is not needed for tsc, and not \
-         advised here",
+        "{} also sets tsc=reliable, which disables the kernel's checks of the TSC; tsc does not need it, and \
+         clocksmith does not advise it here",
         vendor.name
     ))
 }
 
 /// A read is already about as cheap as one of the demanded counter would be.
-fn gains_little(preferred: &[&str], current: &str, report: &Report) -> Option<String> {
+fn gains_little(
+    preferred: &[&str],
+    wanted: &str,
+    current: &str,
+    report: &Report,
+) -> Option<String> {
     let read = report.read("CLOCK_MONOTONIC")?;
     if read.path != Path::Vdso || report.verdict != Verdict::Ok {
         return None;
     }
     let ns = read.ns?;
-    let wanted = preferred.join(" or ");
     let fast = format!(
-        "{wanted} is required, but the measurement gives no reason for it: a read by {current} \
+        "{wanted}, but the measurement gives no reason for it: a read by {current} \
          takes {ns:.1} ns, without a system call"
     );
     match report.counter_ns.filter(|counter| *counter > 0.0 && *counter <= ns) {

@@ -172,7 +172,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     {
         let since = Feature::KvmClockYields.versions();
         return Some(Offer::saying(format!(
-            "use a newer kernel: kvm-clock steps back behind an invariant TSC {since}"
+            "use a newer kernel: kvm-clock has a lower rating than an invariant TSC {since}"
         )));
     }
     let one_package = machine.packages.value == 1 && !machine.packages.is_assumed();

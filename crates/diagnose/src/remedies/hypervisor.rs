@@ -85,8 +85,7 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
         .instruction("HZ is a frequency in Hz that all hosts of the guest can give");
     Some(if host_off_tsc(plan) {
         offer.instruction(
-            "only after the host was found to run on its TSC: otherwise the guest trusts a counter that its \
-             host does not",
+            "only if the host itself uses its TSC: otherwise the guest trusts a counter that the host does not trust",
         )
     } else {
         offer

@@ -88,7 +88,8 @@ pub const KEEP_TSC_AT_BOOT: Advice = Advice {
     id: "keep-tsc-at-boot",
     layer: Layer::Boot,
     summary: "choose tsc at every boot",
-    risk: "as above; a name that does not exist is ignored without a message, so check after the boot",
+    risk: "if the TSCs of two CPUs differ, time goes backwards between them: run clocksmith verify first; the kernel \
+           ignores an unknown name without a message, so check current_clocksource after the boot",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= (7.1, 2026)",
     offer: runtime::keep_tsc,
 };
@@ -98,8 +99,8 @@ pub(crate) const SWITCH_TO_COUNTER: Advice = Advice {
     id: "switch-to-counter",
     layer: Layer::Runtime,
     summary: "choose the counter that the vDSO reads",
-    risk: "the choice is lost at reboot; where firmware emulates the counter its reads are also \
-           slow: measure them with clocksmith bench",
+    risk: "the choice is lost at reboot; if firmware emulates the counter, its reads are also slow: measure them with \
+           clocksmith bench",
     source: "Linux kernel/time/clocksource.c, current_clocksource_store() (all versions)",
     offer: runtime::switch_to_counter,
 };
@@ -130,7 +131,7 @@ pub(crate) const REBOOT_TO_RESTORE: Advice = Advice {
     id: "reboot-to-restore",
     layer: Layer::Runtime,
     summary: "a demoted TSC stays demoted until the next boot; a reboot makes it available again",
-    risk: "the outage of a reboot; without another change it can happen again",
+    risk: "the machine is not available during the reboot; without another change the demotion can happen again",
     source: "kernel/time/clocksource.c, __clocksource_unstable() (all versions)",
     offer: watchdog::reboot,
 };
@@ -139,10 +140,9 @@ pub(crate) const REBOOT_TO_RESTORE: Advice = Advice {
 pub const TSC_NOWATCHDOG: Advice = Advice {
     id: "tsc-nowatchdog",
     layer: Layer::Boot,
-    summary: "boot with tsc=nowatchdog: the reference no longer judges the TSC, the test between CPUs \
-              stays",
-    risk: "a TSC that really drifts later is no longer noticed: check it with clocksmith verify, and \
-           keep NTP running",
+    summary: "boot with tsc=nowatchdog: the watchdog no longer checks the TSC, and the warp test between CPUs remains",
+    risk: "the kernel no longer detects a later drift of the TSC: check it with clocksmith verify, and keep NTP \
+           running",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, tsc=nowatchdog, since 5.2 (7.1, \
              2026)",
     offer: watchdog::nowatchdog,
@@ -152,7 +152,7 @@ pub const TSC_NOWATCHDOG: Advice = Advice {
 pub const TSC_RELIABLE: Advice = Advice {
     id: "tsc-reliable",
     layer: Layer::Boot,
-    summary: "boot with tsc=reliable: no watchdog, and no test between CPUs (3.3 and later)",
+    summary: "boot with tsc=reliable: it disables the watchdog and, in 3.3 and later, the warp test between CPUs",
     risk: "if the TSCs of two CPUs differ, time goes backwards between them and nothing reports it",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, tsc=reliable (7.1, 2026); \
              arch/x86/kernel/tsc_sync.c",
@@ -184,7 +184,7 @@ pub(crate) const NEWER_KERNEL_WATCHDOG: Advice = Advice {
 pub(crate) const NEWER_KERNEL_RELIABLE: Advice = Advice {
     id: "newer-kernel-reliable",
     layer: Layer::Boot,
-    summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the test between CPUs: from 4.16 to 5.3 \
+    summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the warp test between CPUs: from 4.16 to 5.3 \
               tsc-early stays watched although tsc=reliable is on the command line, so it can be demoted before tsc is \
               registered",
     risk: "that of any kernel update; without the watchdog a fault of the TSC is not reported",
@@ -198,7 +198,7 @@ pub(crate) const HOST_ON_TSC: Advice = Advice {
     layer: Layer::Hypervisor,
     summary: "the host itself must run on its TSC (or on Hyper-V's page): only then does it publish \
               the stable bit that the guest's vDSO needs; run clocksmith why on the host",
-    risk: "see the host's own diagnosis",
+    risk: "see the diagnosis of the host (clocksmith why)",
     source: "arch/x86/kvm/x86.c, pvclock_update_vm_gtod_copy() (3.8 and later)",
     offer: hypervisor::host_on_tsc,
 };
@@ -330,8 +330,8 @@ pub(crate) const EARLY_KHZ: Advice = Advice {
 pub(crate) const NEWER_KERNEL: Advice = Advice {
     id: "newer-kernel",
     layer: Layer::Boot,
-    summary: "use a newer kernel: xen has a vDSO path since 4.15, kvm-clock steps back behind an \
-              invariant TSC since 5.1, one package of AMD CPUs counts as synchronised since 6.12",
+    summary: "use a newer kernel: xen has a vDSO path since 4.15, kvm-clock has a lower rating than an invariant TSC \
+              since 5.1, one package of AMD CPUs counts as synchronised since 6.12",
     risk: "that of any kernel update",
     source: "Linux commits 7539b174aef4 (5.1, 2019) and the x86 topology rework (6.12, 2024)",
     offer: hardware::newer_kernel,

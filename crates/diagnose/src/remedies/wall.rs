@@ -25,7 +25,7 @@ pub(crate) const STEP_ALWAYS: Advice = Advice {
     layer: Layer::Runtime,
     summary: "allow chrony to set the clock at any time, not only in its first updates: otherwise \
               the clock of a guest that is restored later is slewed, which takes hours",
-    risk: "a time source that is wrong moves the clock at once; databases that must not see steps keep the default",
+    risk: "a wrong time source moves the clock at once; keep the default for databases that do not tolerate steps",
     source: "chrony.conf(5), makestep: a negative limit allows it in all updates \
              (github.com/mlichvar/chrony, 2026-06)",
     offer: step_always,
@@ -75,7 +75,7 @@ pub(crate) const FIRECRACKER_LOAD: Advice = Advice {
     summary: "Firecracker 1.16 and later on hosts with Linux 5.16 and later: load the snapshot with \
               clock_realtime, which advances the clock of a guest on kvm-clock by the time that has \
               passed",
-    risk: "the guest's clocks, CLOCK_MONOTONIC among them, appear to jump; a guest on tsc gains nothing by it",
+    risk: "the guest's clocks, including CLOCK_MONOTONIC, appear to jump; a guest on tsc gains nothing by it",
     source: "Firecracker CHANGELOG, 1.16.0, and docs/snapshotting/snapshot-support.md \
              (github.com/firecracker-microvm/firecracker, 2026-08)",
     offer: firecracker_load,
@@ -129,8 +129,8 @@ pub(crate) const ASK_THE_DAEMON: Advice = Advice {
 pub(crate) const COUNTER_RATE: Advice = Advice {
     id: "wall-counter-rate",
     layer: Layer::Runtime,
-    summary: "find out whether the kernel's figure for the counter is wrong: if it is, the offset \
-              stops growing under another clocksource. Time servers that answer are not at fault",
+    summary: "find out whether the kernel uses a wrong frequency for the counter: if so, the offset stops growing with \
+              another clocksource. Time servers that answer are not at fault",
     risk: "hpet and acpi_pm are read by system calls, many times slower, until the next boot or until tsc is written back",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= and tsc_early_khz= (5.8 and later); \
              arch/x86/kernel/tsc.c, tsc_refine_calibration_work() (6.12, 2024)",
@@ -276,7 +276,7 @@ fn hyperv_clock(plan: &Plan<'_>) -> Option<Offer> {
     }
     let text = "refclock PHC /dev/ptp_hyperv poll 3 dpoll -2 offset 0 stratum 2\nmakestep 1.0 -1";
     Some(Offer::default().setting(CHRONY_CONF, text).instruction(
-        "where udev makes no such link, the device is the one whose /sys/class/ptp/ptp*/clock_name is hyperv",
+        "if udev makes no such link, the device is the one whose /sys/class/ptp/ptp*/clock_name is hyperv",
     ))
 }
 
@@ -445,8 +445,7 @@ fn is_wrong_by_programs(plan: &Plan<'_>) -> bool {
 fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
     if is_wrong_by_programs(plan) {
         let offer = Offer::saying(
-            "where date -u shows that this clock is the wrong one: set it, and let one time daemon \
-             synchronise it",
+            "if date -u shows that this clock is wrong, set it, and let one time daemon synchronise it",
         );
         return Some(offer.command("sudo timedatectl set-ntp true").instruction(
             "chronyd sets it at once with: sudo chronyc makestep. A container has the clock of its \

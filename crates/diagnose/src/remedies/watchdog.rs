@@ -52,7 +52,7 @@ pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
     let no_frequency =
         |event: &Event| matches!(event, Event::TscUnstable(UnstableReason::NoFrequency));
     if plan.case.in_guest() && plan.case.log().is_some_and(|log| log.any(no_frequency)) {
-        let says = "a reboot calibrates the TSC again: where the host was busy, the next boot may find its frequency";
+        let says = "a reboot calibrates the TSC again: if the host was busy, the next boot may find its frequency";
         return Some(
             Offer::saying(says)
                 .command("sudo reboot")
@@ -137,7 +137,7 @@ pub(super) fn newer_kernel(plan: &Plan<'_>) -> Option<Offer> {
     (!amd).then(|| {
         Offer::default()
             .command("grep -ow 'constant_tsc\\|nonstop_tsc\\|tsc_adjust' /proc/cpuinfo | sort -u")
-            .instruction("it helps only where the processor has all three flags")
+            .instruction("it helps only if the processor has all three flags")
     })
 }
 

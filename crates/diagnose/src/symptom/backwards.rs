@@ -17,7 +17,7 @@ pub(super) fn judge(symptom: &Symptom) -> Judged {
         .weighs(
             Weight::Nothing,
             format!(
-                "{tool} saw the clock go backwards: CLOCK_MONOTONIC never may, so its counter is suspect \
+                "{tool} saw the clock go backwards: CLOCK_MONOTONIC must never go backwards, so its counter is suspect \
                  (PostgreSQL before 10 reads the wall clock instead)."
             ),
         )

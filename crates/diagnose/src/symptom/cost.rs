@@ -67,7 +67,7 @@ fn judge_read(symptom: &Symptom, cost: &Cost, facts: &Facts) -> Judged {
         return if cost.ns >= LIKE_A_CALL * syscall {
             judged
                 .proves(
-                    "the vDSO hands these reads on to the kernel: they cost as much as the system call",
+                    "the vDSO makes a system call for these reads: they cost as much as the system call",
                     "why the clocksource in use has no path in the vDSO",
                     SHOW_CURRENT,
                 )
@@ -208,10 +208,10 @@ fn not_served(
             ),
         Some(true) => judged
             .proves(
-                "the vDSO hands these reads on to the kernel: this kernel's could serve the clock",
+                "the vDSO makes a system call for these reads, although the vDSO of this kernel can serve the clock",
                 "why the clocksource in use has no path in the vDSO",
                 SHOW_CURRENT,
             )
-            .weighs(Weight::PerhapsSlow, format!("{measured}: not the vDSO.")),
+            .weighs(Weight::PerhapsSlow, format!("{measured}: the vDSO did not serve these reads.")),
     }
 }

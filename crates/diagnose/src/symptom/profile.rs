@@ -114,7 +114,7 @@ pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
         Role::Library => judged
             .proves(
                 format!("the program spends {} of its time reading the clock", percent(share.percent)),
-                "whether the kernel is entered: this profile has no kernel functions of these reads",
+                "whether the reads enter the kernel: this profile shows no kernel functions for them",
                 MEASURE,
             )
             .weighs(Weight::PerhapsSlow, format!("{spent} the profile does not show whether its \

@@ -29,7 +29,7 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
         Rule::Name => Judged::new(symptom, format!("{product} warns of the clocksource's name{named}"))
             .proves(
                 "the clocksource was not tsc when the server started. ClickHouse before 22.10 also warns of kvm-clock, \
-                 which is fine on most hosts",
+                 although its reads are fast on most hosts",
                 "which clocksource it is, and whether its reads are slow: the rule looks only at \
                  the name",
                 SHOW_CURRENT,

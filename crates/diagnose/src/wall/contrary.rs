@@ -106,9 +106,10 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     let most = told.asked_ppm.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
     if let Some(ppm) = most.filter(|_| told.asks_by_offset()) {
         clauses.push(format!(
-            "{daemon} asks for a correction of the rate by up to {:.0} ppm, and may make one of 500 ppm. Its loop asks for that where the \
-             offset is larger than it may step (`tinker step 0`, -x) or large again and again; a wrong rate of the counter is possible \
-             too. Set the clock once (`ntpd -gq`), and see whether the offset comes back",
+            "{daemon} asks for a correction of the rate by up to {:.0} ppm, and may make one of 500 ppm. Its loop \
+             requests this if the offset is larger than it may step (`tinker step 0`, -x), or is large again and \
+             again. The rate of the counter may also be wrong. Set the clock once (`ntpd -gq`), and see whether the \
+             offset comes back",
             ppm.abs()
         ));
         shown.push((&told.places.frequency, format!("asks for {:.0} ppm", ppm.abs())));
@@ -231,8 +232,9 @@ fn of_corrections(
         ));
     } else if undone(&large) {
         words.push_str(
-            "a step of the opposite sign undid another one, by the same amount. So the clock does not run wrong: the source was wrong for \
-             that time, or another program set the clock and the daemon set it back. With four sources a daemon outvotes a wrong one",
+            "a step of the opposite sign undid another one, by the same amount. So the rate of the clock is not wrong: \
+             the source was wrong for a time, or another program set the clock and the daemon set it back. With four \
+             sources a daemon detects a wrong one",
         );
     } else if told.sources_disagree() {
         words.push_str("its sources disagree, so the figure is that of one of them, and may be that source's own error");

@@ -338,9 +338,8 @@ impl<'a> View<'a> {
         #[allow(clippy::cast_precision_loss)]
         let bound = text(kernel.stated_error_us().unwrap_or(0) as f64 / 1e6);
         words.push(format!(
-            "The kernel reports the wall clock as unsynchronised, but a program recently set the \
-             error bound to {bound}: chronyd without rtcsync does that, and the clock is then \
-             synchronised."
+            "The kernel reports the wall clock as unsynchronised, but a program recently set the error bound to \
+             {bound}. chronyd without rtcsync does this although the clock is synchronised."
         ));
         report.settles.push(settle("whether it is synchronised", "chronyc tracking"));
     }

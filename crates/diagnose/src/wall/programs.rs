@@ -29,9 +29,9 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
     let by = most.map_or_else(String::new, |by| format!(" by up to {}", text(by)));
     if most.is_some_and(|by| by > BROKEN_S) {
         return format!(
-            "make found files that were changed in the future{by} (\"Clock skew detected\"): a machine that starts without a date \
-             is behind by less, so the dates of these files are probably wrong (stat FILE; touch sets them to now), and no clock; this \
-             is not about a clocksource"
+            "make found files that were changed in the future{by} (\"Clock skew detected\"): a machine that starts \
+             without a date is behind by less, so the dates of these files are probably wrong (stat FILE; touch sets \
+             them to now), and no clock is at fault; this is not about a clocksource"
         );
     }
     let more = match most {
@@ -39,9 +39,9 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
             ". So small a difference is that of two machines which share the files, such as a host and its guest: synchronise both"
         }
         Some(by) if is_near_hours(by) => {
-            ". So near whole hours a time zone is likely: files that were copied or unpacked with \
-             local times, or a clock that was set in another zone. touch sets the times of the \
-             files to now, once the clock is correct"
+            ". The offset is close to whole hours, so a time zone is probably wrong: the files were copied or unpacked \
+             with local times, or a clock was set in another zone. touch sets the times of the files to now, once the \
+             clock is correct"
         }
         _ => ". touch sets the times of the files to now, once the clock is correct",
     };
@@ -56,8 +56,8 @@ pub(super) fn not_yet_valid(by_s: Option<f64>) -> String {
     let by = by_s.map_or_else(String::new, |by| format!(" by at least {}", text(by)));
     let zone = match by_s {
         Some(by) if is_near_hours(by) => {
-            ". So near whole hours a time zone is likely: at a start one of the two clocks was set from a real-time clock in local time \
-             (RTC in local TZ), or set by hand in another zone"
+            ". The offset is close to whole hours, so a time zone is probably wrong: one of the two clocks was set at \
+             a start from a real-time clock in local time (RTC in local TZ), or by hand in another zone"
         }
         _ => "",
     };
@@ -152,22 +152,26 @@ pub(super) fn moved(
     let by = by_s.map_or_else(String::new, |by| format!(" by {}", text(by)));
     let zone = match by_s {
         Some(by) if is_near_hours(by) => {
-            ". So near whole hours, a real-time clock in local time or a wrong zone is likely"
+            ". The offset is close to whole hours, so a real-time clock in local time or a wrong time zone is probable"
         }
         _ => "",
     };
     match forward {
         Some(false) => format!(
-            "{program} saw the wall clock go back{by}: something set it, such as a time daemon that steps instead of slewing, date, or              a hypervisor's tools. A clock that is ahead again and again runs too fast. Let one daemon correct it, early in the boot,              before such programs start{zone}"
+            "{program} saw the wall clock go back{by}: something set it, such as a time daemon that steps instead of \
+             slewing, date, or a hypervisor's tools. A clock that is ahead again and again runs too fast. Let one daemon \
+             correct it, early in the boot, before such programs start{zone}"
         ),
         Some(true) if slept => format!(
             "{program} saw the wall clock jump ahead{by}, and the kernel's log shows that the machine slept{zone}"
         ),
         Some(true) => format!(
-            "{program} saw the wall clock jump ahead{by}: the machine slept, this guest was paused or its processors did not run, or              something set the clock{zone}"
+            "{program} saw the wall clock jump ahead{by}: the machine slept, this guest was paused or its processors \
+             did not run, or something set the clock{zone}"
         ),
         None => format!(
-            "{program} saw the wall clock move{by} between two looks: something set it, or this machine was paused or slept{zone}"
+            "{program} saw the wall clock move{by} between two checks: something set it, or this machine was paused or \
+             slept{zone}"
         ),
     }
 }

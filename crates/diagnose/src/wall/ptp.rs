@@ -123,9 +123,9 @@ impl View<'_> {
         if self.told.and_then(|(told, _)| told.ptp.as_ref()).is_some_and(follows) {
             return "";
         }
-        " These lines do not show whether that clock is correct: ptp4l has to follow a master with it (SLAVE). A clock that was never \
-         set counts from 1970 or from a start, and phc2sys then holds the wall clock there: phc_ctl eth0 get shows its time, phc_ctl eth0 \
-         set gives it that of the wall clock."
+        " These lines do not show whether that clock is correct: ptp4l has to follow a master with it (SLAVE). A clock \
+         that was never set counts from 1970 or from its start, and phc2sys then sets the wall clock to that time. \
+         phc_ctl eth0 get shows its time; phc_ctl eth0 set sets it to that of the wall clock."
     }
 
     /// A wall clock that phc2sys holds by a correction which no quartz needs.

@@ -107,8 +107,8 @@ impl View<'_> {
                          CLOCK_MONOTONIC did not. The last one was that of 2016-12-31; one with a later date was announced \
                          falsely by a time source."
                     .to_owned(),
-                false => "The kernel left out a leap second: CLOCK_REALTIME jumped ahead by one second at midnight UTC. \
-                          There has never been one of that kind: a time source announced it falsely."
+                false => "The kernel left out a leap second: CLOCK_REALTIME jumped ahead by one second at midnight \
+                          UTC. No such leap second has ever occurred: a time source announced it falsely."
                     .to_owned(),
             });
             if !inserted {
@@ -121,9 +121,9 @@ impl View<'_> {
         self.start(words, causes);
         if self.facts.wall.rtc_local.value() == Some(&true) {
             words.push(
-                "The real-time clock keeps local time, which Linux supports badly: at changes of \
-                 summer time, and beside another system, it is set incorrectly (timedatectl \
-                 set-local-rtc 0 ends that)."
+                "The real-time clock keeps local time, which Linux supports badly: it is set incorrectly when summer \
+                 time begins or ends, and if another operating system also sets it (timedatectl set-local-rtc 0 \
+                 changes it to UTC)."
                     .to_owned(),
             );
         }
@@ -219,7 +219,8 @@ impl View<'_> {
         // `HybridClock::NowWithError()` in hybrid_clock.cc compares with the greatest time that it has seen, its own included.
         let own = match program {
             "YugabyteDB" => {
-                " It may be this host's own clock that was set back: a single node says the same then."
+                " It may be this host's own clock that was set back: a single node prints the same message in that \
+                 case."
             }
             _ => "",
         };

@@ -44,8 +44,8 @@ pub(super) fn slewed(by_s: f64, asked: bool) -> String {
         );
     }
     format!(
-        "ntpdate found the wall clock {by} {way} a server's, and corrects that slowly: it sets at \
-         once from half a second on. It ran once and does not keep the clock synchronised"
+        "ntpdate found the wall clock {by} {way} a server's, and slews it (it steps the clock only if the offset is \
+         half a second or more). It ran once and does not keep the clock synchronised"
     )
 }
 
@@ -56,8 +56,8 @@ pub(super) fn packets(
     over_s: f64,
 ) -> (String, (Option<Severity>, Option<Confidence>)) {
     if answered > 0 {
-        let words = "a time server's answer came in (tcpdump): UDP port 123 is open on the way. Whether the daemon takes that time \
-                     is not in the capture; chronyc sources shows it";
+        let words = "the capture has a time server's answer (tcpdump): UDP port 123 is open on the path. Whether the \
+                     daemon takes that time is not in the capture; chronyc sources shows it";
         return (words.to_owned(), (None, None));
     }
     if asked >= ASKED && over_s >= ASKED_OVER_S {

@@ -157,8 +157,8 @@ impl View<'_> {
             };
             (why.to_owned(), Severity::Warning, Confidence::Medium, how)
         } else if !self.all_seen() {
-            let why = "a program that corrects it may be unseen: processes of the host, or of \
-                       another namespace, are not in this evidence";
+            let why = "a program may correct it: this evidence does not contain the processes of the host or of \
+                       another namespace";
             (
                 why.to_owned(),
                 Severity::Info,

@@ -25,9 +25,21 @@ pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     // Names of programs keep their spelling.
     match letters.next() {
-        Some(first) if text.starts_with("the ") || text.starts_with("this ") => {
+        Some(first) if ["the ", "this ", "a "].iter().any(|word| text.starts_with(word)) => {
             first.to_uppercase().chain(letters).collect()
         }
         _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_begin_with_a_capital_unless_a_program_does() {
+        assert_eq!(sentence("a program saw a step"), "A program saw a step.");
+        assert_eq!(sentence("the clock is wrong"), "The clock is wrong.");
+        assert_eq!(sentence("adjtimex found an offset"), "adjtimex found an offset.");
     }
 }

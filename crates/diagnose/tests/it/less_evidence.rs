@@ -22,7 +22,7 @@ fn said(text: &str) -> Option<Said> {
     let log = KernelLog::scan(text.as_bytes(), "log").ok()?;
     let seen = assess(Facts::from_log(log), Measured::default()).report;
     let by_hand = seen.causes.iter().any(|cause| cause.id == CauseId::RuntimeOverride);
-    let passing = ["where this log ends", "or tsc, if the line about it"]
+    let passing = ["at the end of this log", "or tsc, if the line about it"]
         .iter()
         .any(|words| seen.headline.contains(words));
     Some(Said {

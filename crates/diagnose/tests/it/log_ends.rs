@@ -29,7 +29,7 @@ fn switch_at_the_end_of_a_log_is_not_the_last_word() {
     for name in ["kvm-clock", "xen", "hyperv_clocksource_tsc_page", "tsc-early", "tsc"] {
         let report = boot(&switched(name), "");
         assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
-        assert!(report.headline.contains("where this log ends"), "{name}: {}", report.headline);
+        assert!(report.headline.contains("at the end of this log"), "{name}: {}", report.headline);
         assert!(report.settles.iter().any(|settle| settle.fact.contains("last line")), "{name}");
         for id in [CauseId::InvariantTscWithheld, CauseId::ParavirtClockPreferred] {
             assert!(cause(&report, id).is_none(), "{name}: {id:?}");
@@ -396,7 +396,7 @@ fn kernel_that_disables_the_watchdog_says_so_whatever_its_version_would() {
         )
     };
     let watched = why(&log(""));
-    assert!(watched.headline.contains("still watches"), "{}", watched.headline);
+    assert!(watched.headline.contains("still checks it"), "{}", watched.headline);
     let line = "[    0.300000] check_system_tsc_reliable: disable clocksource watchdog\n";
     let report = why(&log(line));
     assert_eq!(report.verdict, Verdict::Ok, "{}", report.headline);
@@ -464,7 +464,7 @@ fn choice_of_the_command_line_is_awaited_until_it_registers() {
         let report = guest_of_xen(version, asked, "xen", more);
         assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
         assert_eq!(report.clocksource.current.as_deref(), Some("xen"));
-        assert!(report.headline.contains("where this log ends"), "{}", report.headline);
+        assert!(report.headline.contains("at the end of this log"), "{}", report.headline);
     }
     let whole = format!("{TSC_REGISTERS}{TSC_CHOSEN}{LATER}");
     let report = guest_of_xen(version, asked, "xen", &whole);

@@ -28,7 +28,7 @@ fn processor_that_is_not_named_is_not_a_recent_one() {
     for processor in [CORE_2, ""] {
         let report = why(&boot(processor, "", "11.336889"));
         assert_eq!(report.verdict, Verdict::Unknown, "{processor}: {}", report.headline);
-        assert!(report.headline.contains("where this log ends"), "{}", report.headline);
+        assert!(report.headline.contains("at the end of this log"), "{}", report.headline);
         // At this time the driver of idle states is loaded, and the TSC was not demoted.
         let report = why(&boot(processor, "", "61.000000"));
         assert_eq!(report.verdict, Verdict::Ok, "{processor}: {}", report.headline);
@@ -85,7 +85,7 @@ fn clocksource_that_registers_late_may_have_been_chosen() {
         report.headline
     );
     assert!(
-        report.settles.iter().any(|settle| settle.fact.contains("clocksource chosen last")),
+        report.settles.iter().any(|settle| settle.fact.contains("last choice of the clocksource")),
         "{:?}",
         report.settles
     );

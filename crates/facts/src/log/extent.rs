@@ -122,9 +122,9 @@ pub struct Extent {
     /// Whether the last lines of the text were left out.
     #[serde(skip)]
     pub(super) is_left: bool,
-    /// Separate blocks of code (between fences, or indented below sentences) without time stamps name different
-    /// clocksources as chosen, or lines with placeholder time stamps name one that differs from the rest:
-    /// examples, or several machines.
+    /// Separate blocks of code (between fences, or indented below sentences) without time stamps name different chosen
+    /// clocksources, or lines with placeholder time stamps name a different one from the other lines: the text has
+    /// examples, or is of several machines.
     #[serde(skip)]
     pub examples: bool,
     /// Whether all lines about clocks stand below sentences that do not say whose machine printed them, in a text that

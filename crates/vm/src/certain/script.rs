@@ -437,7 +437,9 @@ impl<'a> Guard<'a> {
         let Some(next) =
             command.next.clone().filter(|_| !place.condition && !place.looped && !place.apart)
         else {
-            return cannot("the command is not in a plain sequence of commands");
+            return cannot(
+                "the command is the last one of its list, or not in a plain sequence of commands",
+            );
         };
         if let Some(why) = &self.lines {
             return cannot(why);

@@ -60,8 +60,8 @@ impl Doorkeeper {
         self.known.iter().any(|known| known.from == from)
     }
 
-    /// A request begins to wait; `None` if its address has too many that wait, or has guessed too much. If too many
-    /// wait in all, the one whose turn is last makes room.
+    /// Adds a request to those that wait. Returns `None` if too many requests of its address are waiting, or if the
+    /// address has guessed too often. If too many requests wait in all, the one whose turn is last gives up its place.
     pub(super) fn enter(
         &mut self,
         from: Place,

@@ -71,8 +71,8 @@ pub fn site(frames: &[Frame]) -> Site {
     }
 }
 
-/// Whether a name is only that of a lambda or a closure, without the function in which it was written: debugging information
-/// has no more of those that the compiler has put into other functions.
+/// Whether a name is only that of a lambda or a closure, without the enclosing function. Debugging information has no
+/// more than this for those that the compiler has inlined into other functions.
 fn is_lambda(name: &str) -> bool {
     name == "operator()" || name.starts_with("{closure") || name.starts_with("{{closure")
 }

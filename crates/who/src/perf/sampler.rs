@@ -139,8 +139,8 @@ impl Sampler {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let access = Access { depth, paranoid: paranoid() };
-        // Events of a whole processor count its idle time, and those of cycles do not count time. Without the kernel's
-        // part, the events count more than they sample.
+        // Events of a whole processor count its idle time, and those of cycles do not count time. If the kernel's part
+        // is not sampled, the events still count its time.
         let counts_time =
             beat == Beat::CpuClock && depth == Depth::Kernel && *scope != Scope::Everything;
         Ok(Self { rings, others, access, buffer: Vec::new(), frequency, counts_time })

@@ -130,8 +130,8 @@ fn read(text: &str) -> Result<Vec<Setting>, Obstacle> {
     super::read(text, grub::KIND.names)
 }
 
-/// The result of a file in a shell: its output, its options, and the values of these variables; no program is in its
-/// path.
+/// The result of a file that a shell reads: the output, the shell's options, and the values of these variables. The
+/// shell's path contains no program.
 fn run(shell: &str, directory: &Path, text: &str, names: &[String]) -> String {
     let file = directory.join("file");
     std::fs::write(&file, text).unwrap();

@@ -104,7 +104,7 @@ fn clocksources(out: &mut String, report: &BenchReport) {
     section(
         out,
         "With every clocksource",
-        "The first one was in use, and is in use again.",
+        "The first clocksource was in use, and is in use again.",
         &plot::clocksources(report),
     );
     let cost = |rows: &[RowReport], name: &str| {
@@ -138,10 +138,9 @@ fn singles(out: &mut String, report: &BenchReport) {
     section(
         out,
         "Single calls",
-        "Each hill is many single calls: the higher, the more of them. The dark line is the median \
-         (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are \
-         roots, so that rare calls can be seen. Calls that take less than the step of the timer are \
-         at the left edge.",
+        "Each curve shows the distribution of single calls: where it is higher, there are more calls. The dark line is \
+         the median (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are roots, so \
+         that rare calls can be seen. Calls that take less than the step of the timer are at the left edge.",
         &plot::distributions(report),
     );
     table(out, &["", "min", "p50", "p90", "p99", "p99.9", "max"], rows);

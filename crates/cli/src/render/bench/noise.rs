@@ -21,7 +21,8 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     }
     if let Some(others) = noise.others.filter(|share| *share >= OTHERS) {
         out.push(format!(
-            "Other programs used {:.0} % of the CPU that this ran on: medians are those of calm batches, intervals are wider.",
+            "Other programs used {:.0} % of the CPU of this run: medians are those of undisturbed batches, and \
+             intervals are wider.",
             others * 100.0
         ));
     }
@@ -58,8 +59,8 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
     if let Some((worst, share)) = rows.first() {
         out.push(format!(
-            "In {} of {} rows at least a quarter of the batches took a quarter longer than the calm ones; most in {worst} \
-             ({:.0} %).",
+            "In {} of {} rows at least a quarter of the batches took 25 % longer than the undisturbed ones; most of \
+             them in {worst} ({:.0} %).",
             rows.len(),
             report.rows.len(),
             share * 100.0

@@ -180,7 +180,7 @@ fn singles(out: &mut String, report: &BenchReport, style: Style) {
     if rows().next().is_none() {
         return;
     }
-    heading(out, style, "Single calls, outliers and all");
+    heading(out, style, "Single calls, including outliers");
     out.push_str(&format!(
         "{:<22}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n",
         "", "min", "p50", "p90", "p99", "p99.9", "max"
@@ -198,7 +198,11 @@ fn scaling(out: &mut String, report: &BenchReport, style: Style) {
     if report.scaling.is_empty() {
         return;
     }
-    heading(out, style, "Several threads at once: a read of each, and times one thread's");
+    heading(
+        out,
+        style,
+        "Several threads at once: read cost in each, and its ratio to one thread's",
+    );
     // Columns that do not fit into the line are in the JSON.
     let shown: Vec<usize> = threads.iter().copied().take(4).collect();
     let columns: String = shown.iter().map(|n| format!("{n:>12}")).collect();

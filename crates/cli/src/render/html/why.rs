@@ -356,7 +356,7 @@ fn missing(report: &Report) -> String {
     let mut out = String::from("<table>");
     for ((why, how), names) in groups {
         let how = how.map_or_else(String::new, |how| {
-            format!("<br><span class=\"kind\">to settle it:</span> {}", text(how))
+            format!("<br><span class=\"kind\">to find out:</span> {}", text(how))
         });
         row(&mut out, &names.join(", "), &format!("{}{how}", text(why)));
     }

@@ -209,7 +209,7 @@ fn summary(compared: &Compared) -> String {
         }
     };
     out.push_str(&format!(
-        " In half of them a change of {:.1} % would have been seen.",
+        " In half of these rows a change of {:.1} % would have been detected.",
         smallest * 100.0
     ));
     if let Some(machine) = compared.machine

@@ -55,7 +55,7 @@ fn line(clocksource: Option<&str>, stage: Stage, done: f64) -> String {
     let source = clocksource.map_or_else(String::new, |name| format!("{name}: "));
     // A percentage, so in range.
     let percent = (done.clamp(0.0, 1.0) * 100.0).round() as u32;
-    format!("  {source}{what} {percent} % (Ctrl-C shows what there is)")
+    format!("  {source}{what} {percent} % (Ctrl-C shows the results so far)")
 }
 
 #[cfg(test)]

@@ -43,8 +43,8 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     let kept = written_by_others(journal.recovered());
     if !kept.is_empty() {
         bail!(NotTakenBack(format!(
-            "an earlier change was reverted, but another process changed {kept} at the same time, and that was kept: \
-             look at it, then run this again"
+            "an earlier change was reverted, but another process changed {kept} at the same time, and its content was \
+             kept: check it, then run this command again"
         )));
     }
     let Some(seen) = Seen::look_unless_stopped(common)? else {
@@ -89,8 +89,8 @@ pub(super) fn run(common: &Common, args: &Fix) -> Result<Code> {
     if !applied.running.is_empty() {
         let pids: Vec<String> = applied.running.iter().map(ToString::to_string).collect();
         report.by_hand.push(format!(
-            "a program of this change left processes that still run ({}), and their output was not checked: when they \
-             have ended, `clocksmith fix --status` compares it",
+            "a program of this change left processes that still run ({}), and their output was not checked: after they \
+             have ended, check it with `clocksmith fix --status`",
             pids.join(", ")
         ));
     }
@@ -146,7 +146,8 @@ fn done(proposal: &Proposal, applied: &Applied) -> String {
     if !left.is_empty() {
         let reboot = if proposal.reboot { ", and the system has been rebooted" } else { "" };
         return sentence(&format!(
-            "written (change {id}): {summary}; it has no effect until this has been run inside that system{reboot}: {}",
+            "written (change {id}): {summary}; it has no effect until the following has been run inside that \
+             system{reboot}: {}",
             left.join("; ")
         ));
     }
@@ -197,7 +198,7 @@ pub(super) fn recovered(journal: &Journal, report: &mut FixReport, stuck: Stuck)
             Recovered::FinishedUndo(done) => (
                 done,
                 "an earlier run was killed while it reverted the change",
-                "that is finished now",
+                "the revert is now complete",
             ),
             Recovered::Mended(done) => {
                 (done, "an earlier run could not revert everything", "the rest was reverted now")
@@ -364,7 +365,7 @@ impl Observer for Teller {
             Action::Link { path, .. } => format!("linking {}", path.display()),
             Action::Run { command, .. } if self.live => format!("running {}", command.join(" ")),
             Action::Run { command, .. } => {
-                format!("to be run inside that system, not here: {}", command.join(" "))
+                format!("run this inside that system, not here: {}", command.join(" "))
             }
             Action::Clocksource { name } => format!("choosing {name}"),
         };

@@ -171,7 +171,7 @@ fn command_line(entry: &Entry, place: &Place, system: &System, change: &mut Chan
     let open = wanted.open(line);
     if open.is_empty() {
         let running = line_of(&clock_words(line));
-        change.seen.push(format!("the running kernel's command line has it so: {running}"));
+        change.seen.push(format!("the running kernel's command line agrees: {running}"));
         return;
     }
     for (words, what) in [(&open.add, "not"), (&open.remove, "still")] {

@@ -84,7 +84,8 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
         Err(error @ JournalError::Partly { .. }) => {
             let has_rest = Journal::look(place).is_ok_and(|all| !all.is_empty());
             let rest = if has_rest {
-                "The journal has the rest: once that is fixed, `clocksmith fix --undo` reverts it"
+                "The journal still has the rest of the change: after you remove the obstacle, `clocksmith fix --undo` \
+                 reverts it"
             } else {
                 "The journal is gone, or is no longer trusted: no later run reverts the rest"
             };

@@ -16,8 +16,8 @@ impl Judge<'_, '_> {
     pub(super) fn settle(&self) -> String {
         match self.steered() {
             Some((name, ppm)) => format!(
-                "a time daemon shows a correction of {ppm:+.1} ppm, which is the rate of {name} if {name} was in use then; the \
-                 rest is settled by {BY_OTHERS}"
+                "a time daemon shows a correction of {ppm:+.1} ppm; this is the rate of {name} if {name} was in use \
+                 then; the rest is shown by {BY_OTHERS}"
             ),
             None => format!("settled by {BY_DAEMON}, by {BY_OTHERS}"),
         }
@@ -75,8 +75,7 @@ impl Judge<'_, '_> {
         }
         if let Some(third) = third_clock(self.log, self.incident) {
             let summary = format!(
-                "{differ}, and {third} agreed with the TSC's frequency: {reference} is the one that \
-                 is off"
+                "{differ}, and {third} agreed with the TSC's frequency: {reference} runs at the wrong rate"
             );
             let id = if is_paravirt(reference) {
                 CauseId::ParavirtClockBroken
@@ -125,8 +124,8 @@ impl Judge<'_, '_> {
         }
         let way = if cs < wd { "stopped, or was set back" } else { "went ahead" };
         let summary = format!(
-            "{differ}: or the guest's TSC {way} once, by {} against {}, as when the virtual machine was stopped, restored \
-             or moved; one check does not distinguish that from a wrong rate",
+            "{differ}; or the guest's TSC {way} once, by {} compared with {}, as happens when the virtual machine is \
+             stopped, restored or moved; one check does not distinguish this from a wrong rate",
             self.size(cs - wd),
             self.reference
         );

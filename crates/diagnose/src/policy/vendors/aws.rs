@@ -82,9 +82,9 @@ pub(super) const VENDOR: Vendor = Vendor {
         },
     ],
     kernels: &[],
-    so_what: "AWS has said different things over the years: tsc instead of xen on the Xen families, kvm-clock on Nitro, \
+    so_what: "The advice of AWS has changed: first tsc instead of xen on the Xen families, then kvm-clock on Nitro, \
               and later tsc again.",
-    do_what: "tsc is right on EC2 where the instance has an invariant TSC. Use it without \
-              tsc=reliable: the parameter adds nothing there and switches every check off.",
+    do_what: "Use tsc on EC2 if the instance has an invariant TSC. Do not add tsc=reliable: it has no advantage there \
+              and disables every check.",
     see_also: &["kvm-clock", "clocksource=tsc", "tsc=reliable", "xen"],
 };

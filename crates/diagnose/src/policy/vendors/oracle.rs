@@ -30,7 +30,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     kernels: &[],
     so_what: "A recommendation of the installation guides, where the kernel offers tsc. It names no \
               hypervisor, so it also covers those that do not keep the rate of the TSC.",
-    do_what: "Follow it where the guest has an invariant TSC. Elsewhere ask the hypervisor for one first: a forced, \
-              unstable TSC is worse than a slow clock, also for a database.",
+    do_what: "Follow it if the guest has an invariant TSC. Otherwise first configure the hypervisor to give the guest \
+              one: for a database, too, a forced, unstable TSC is worse than a slow clock.",
     see_also: &["tsc", "kvm-clock", "invariant-tsc-withheld"],
 };

@@ -46,7 +46,7 @@ pub(super) const VENDOR: Vendor = Vendor {
     kernels: &[],
     so_what: "The setup script writes the choice at run time, and the image puts tsc on the command line. Both count as \
               a choice of the administrator in the diagnosis.",
-    do_what: "Follow it where the support contract asks for it, and run clocksmith verify once: \
-              tsc=reliable means that the kernel no longer checks anything.",
+    do_what: "Follow it if the support contract requires it, and run clocksmith verify once, because with tsc=reliable \
+              the kernel no longer checks the TSC.",
     see_also: &["tsc=reliable", "runtime-override", "cmdline-clocksource-override"],
 };

@@ -78,8 +78,8 @@ pub(super) const VENDOR: Vendor = Vendor {
     so_what: "The guide for SLES 15 SP2 asks for tsc in a KVM guest that runs SAP HANA, those for \
               SP4 and later ask for kvm-clock, and all of them ask for the invariant TSC. The \
               scripts in the later ones still have the comment \"Set clocksource to tsc\".",
-    do_what: "Follow the guide of the service pack where SAP supports the system by it. Both are read without a system \
-              call where the host offers the stable bit.",
+    do_what: "Follow the guide of the service pack if SAP supports the system according to it. Both clocksources are \
+              read without a system call if the host sets the stable bit.",
     see_also: &["kvm-clock", "tsc", "SAP"],
 };
 

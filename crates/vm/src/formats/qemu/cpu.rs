@@ -223,8 +223,8 @@ pub(crate) fn one_of_several(other: &str) -> String {
     )
 }
 
-/// Windows without Hyper-V's page. `hv-stimer` needs it, or QEMU does not start (target/i386/kvm/kvm.c,
-/// `kvm_hyperv_properties[]`, dependencies).
+/// A Windows guest without Hyper-V's page. With `hv-stimer`, QEMU does not start without the page
+/// (target/i386/kvm/kvm.c, `kvm_hyperv_properties[]`, dependencies).
 fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
     let on = |name: &str| cpu.flag(name) == Some(true);
     if on("hv-time") || on("hv-passthrough") || cpu.whole.unknown() {

@@ -230,8 +230,7 @@ fn old_key(judge: &mut Judge<'_>, extra: &Extra, key: Key) {
         }
         None => "VirtualBox 4.x accepts it; 5.0 and later do not start with it",
     };
-    let fix = "remove it; where the real TSC is wanted: VBoxManage setextradata VM \
-               VBoxInternal/TM/TSCMode RealTSCOffset";
+    let fix = "remove it; for the real TSC: VBoxManage setextradata VM VBoxInternal/TM/TSCMode RealTSCOffset";
     judge.key(rule!("vb-key-refuses-start"), extra, Some(format!("{}: {which}", key.name())), fix);
 }
 
