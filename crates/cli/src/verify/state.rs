@@ -60,7 +60,9 @@ fn outweighed(result: &VerifyResult, earlier: &VerifyResult) -> String {
         );
     }
     if earlier.has_fault() {
-        return format!("{ago} found a fault and is kept; a certain result on all CPUs replaces it");
+        return format!(
+            "{ago} found a fault and is kept; a certain result on all CPUs replaces it"
+        );
     }
     format!("{ago} is more certain and is kept")
 }

@@ -1,7 +1,7 @@
 //! Texts of several machines, or of several states of one, that cannot be separated line by line: a conclusion from all
 //! lines together is valid for none of them.
 
-use super::{Section, columns, headings, hosts, prompt, reprinted, sysfs, uml};
+use super::{Section, columns, compared, headings, hosts, prompt, reprinted, sysfs, uml};
 use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
 
@@ -39,6 +39,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| calibrations(lines))
         .or_else(|| wordings(lines))
         .or_else(|| headings::several(lines))
+        .or_else(|| compared::two_logs(lines))
         .or_else(|| reprinted::open(lines))
 }
 

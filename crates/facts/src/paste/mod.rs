@@ -6,6 +6,7 @@
 //! messages (`log`), the output of profilers and benchmarks (`symptom`), the meaning of any of them.
 
 mod columns;
+mod compared;
 mod complete;
 mod consoles;
 mod cpuid;

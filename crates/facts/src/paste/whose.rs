@@ -5,7 +5,7 @@
 //! himself, asks, gives a date, or writes no more than a label (`dmesg:`) above the lines. Without any of these the
 //! owner is open: the lines are evidence, but the report does not say that they are of the machine of whoever asks.
 
-use super::{examples, prompt, uncertain};
+use super::{prompt, uncertain};
 use crate::log::{host_of, plain, strip_prefix};
 use std::ops::Range;
 
@@ -79,35 +79,99 @@ const NO_HOST: [&str; 17] = [
 pub(super) fn open(lines: &[String]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while at < lines.len() {
-        let Some(block) = below(lines, at) else {
-            at += 1;
-            continue;
-        };
-        let around = at.saturating_sub(AROUND)..lines.len().min(block.end + AROUND);
-        if is_of_a_machine(&lines[at]) || is_of_a_person(lines, around, &block) {
+    while let Some(block) = block(lines, at) {
+        at = block.end;
+        if !is_short(lines, &block) {
             return Vec::new();
         }
-        at = block.end;
+        let above = beside(lines, (block.start.saturating_sub(GAP)..block.start).rev());
+        let below = beside(lines, block.end..lines.len().min(block.end + GAP));
+        let condition = [above, below].into_iter().flatten().any(|at| is_condition(lines, at));
+        let sentence = above.filter(|at| is_sentence(&lines[*at]));
+        if !condition && sentence.is_none() {
+            return Vec::new();
+        }
+        let around = block.start.saturating_sub(AROUND)..lines.len().min(block.end + AROUND);
+        let person = person(lines, around, &block);
+        let is_own = sentence.is_some_and(|at| is_of_a_machine(&lines[at]));
+        if person == Person::Self_ || !condition && (is_own || person == Person::Asks) {
+            return Vec::new();
+        }
         found.push(block);
     }
     found
 }
 
-/// The short block of kernel lines below a sentence.
-fn below(lines: &[String], at: usize) -> Option<Range<usize>> {
-    if !is_sentence(&lines[at]) {
-        return None;
-    }
+/// The next lines of a kernel from a line on, with the blank ones between them.
+fn block(lines: &[String], from: usize) -> Option<Range<usize>> {
     let is_kernel = |at: &usize| plain::is_of_the_kernel(&lines[*at]);
-    let first = (at + 1..lines.len().min(at + 1 + GAP)).find(is_kernel)?;
-    if (at + 1..first).any(|at| !uncertain::is_mark(&lines[at])) {
-        return None;
-    }
-    let last = examples::shown_below(lines, at).unwrap_or(first).max(first);
-    let is_named = |at: usize| host_of(&lines[at]).is_some();
-    let count = (first..=last).filter(is_kernel).count();
-    (count <= SHORT && !(first..=last).any(is_named)).then_some(first..last + 1)
+    let first = (from..lines.len()).find(is_kernel)?;
+    let is_part = |at: &usize| is_kernel(at) || lines[*at].trim().is_empty();
+    let last = (first..lines.len()).take_while(is_part).filter(is_kernel).last()?;
+    Some(first..last + 1)
+}
+
+/// Whether a block is too short for a log, and names no host.
+fn is_short(lines: &[String], block: &Range<usize>) -> bool {
+    let lines = &lines[block.clone()];
+    lines.iter().filter(|line| !line.trim().is_empty()).count() <= SHORT
+        && !lines.iter().any(|line| host_of(line).is_some())
+}
+
+/// The nearest line of prose beside a block, behind blank lines and the marks of fences.
+fn beside(lines: &[String], mut near: impl Iterator<Item = usize>) -> Option<usize> {
+    near.find(|at| !uncertain::is_mark(&lines[*at]))
+}
+
+/// First words of a sentence to any reader who has such lines.
+const CONDITIONS: [&str; 36] = [
+    "if you",
+    "if your",
+    "if these",
+    "if those",
+    "if this",
+    "if the",
+    "if it",
+    "when you",
+    "when your",
+    "when these",
+    "whenever",
+    "users who",
+    "anyone who",
+    "does your",
+    "do you",
+    "does the",
+    "you are affected",
+    "you're affected",
+    "you need this",
+    "you have this",
+    "in that case",
+    "in this case",
+    "a: ",
+    "si votre",
+    "si vous",
+    "si ves",
+    "si su",
+    "si tu",
+    "se vedi",
+    "wenn sie",
+    "wenn ihr",
+    "wenn du",
+    "falls",
+    "если вы",
+    "если в",
+    "se o",
+];
+/// The same in languages without blanks.
+const CONDITIONS_INSIDE: [&str; 5] = ["如果", "若您", "若你", "もし", "만약"];
+
+/// Whether a sentence is to any reader who has such lines: `If you see this, update the firmware`.
+fn is_condition(lines: &[String], at: usize) -> bool {
+    let lower = bare(&lines[at]).to_lowercase();
+    CONDITIONS.iter().any(|begin| {
+        let rest = lower.strip_prefix(begin);
+        rest.is_some_and(|rest| begin.ends_with(' ') || !rest.starts_with(char::is_alphanumeric))
+    }) || CONDITIONS_INSIDE.iter().any(|part| lower.contains(part))
 }
 
 /// Whether a line is a sentence of prose, and not a label, a command or a line of a log.
@@ -117,7 +181,7 @@ fn is_sentence(line: &str) -> bool {
     {
         return false;
     }
-    if prompt::read(line).is_some() || line.contains(['|', '`', '/', '=', '{']) {
+    if prompt::read(line).is_some() || line.contains(['|', '=', '{']) {
         return false;
     }
     let lower = line.to_lowercase();
@@ -193,35 +257,71 @@ fn is_certain(word: &str) -> bool {
     is_date || is_release || is_host()
 }
 
-/// Whether the prose around a block is of a person who shows his own machine, or of a session on one.
-fn is_of_a_person(lines: &[String], around: Range<usize>, block: &Range<usize>) -> bool {
-    let (mut ours, mut reader) = (false, false);
+/// What the prose around a block says of its writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Person {
+    /// Nothing.
+    Nobody,
+    /// He asks, or is one of several.
+    Asks,
+    /// He writes of himself, or shows a session on a machine.
+    Self_,
+}
+
+/// The strongest sign of a writer in the prose around a block.
+fn person(lines: &[String], around: Range<usize>, block: &Range<usize>) -> Person {
+    let (mut ours, mut reader, mut asks) = (false, false, false);
     for at in around {
         let line = &lines[at];
-        if block.contains(&at) || line.len() > 2000 {
+        // A heading speaks to the reader: `## Do I need it?`.
+        let skipped = block.contains(&at)
+            || line.len() > 2000
+            || line.starts_with(['#', 'Q']) && is_heading(line);
+        if skipped {
             continue;
         }
-        if prompt::read(line).is_some_and(|found| !found.command.is_empty()) {
-            return true;
+        if is_session(lines, at) {
+            return Person::Self_;
         }
-        if plain::is_of_the_kernel(line) {
+        if plain::is_of_the_kernel(line) || prompt::read(line).is_some() {
             continue;
         }
         let lower = bare(line).to_lowercase();
         let words = words(&lower);
-        let asks = lower.ends_with('?') || words.iter().any(|word| is_in(word, ASKS));
-        let is_report = REPORT.iter().any(|head| lower.starts_with(head));
-        if asks
-            || is_report
-            || words.iter().any(|word| is_in(word, SELF))
+        if words.iter().any(|word| is_in(word, SELF))
             || SELF_INSIDE.iter().any(|part| lower.contains(part))
         {
-            return true;
+            return Person::Self_;
         }
+        let is_report = REPORT.iter().any(|head| lower.starts_with(head));
+        asks |= is_report || lower.ends_with('?') || words.iter().any(|word| is_in(word, ASKS));
         ours |= words.iter().any(|word| is_in(word, OURS));
         reader |= words.iter().any(|word| is_in(word, READER));
     }
-    ours && !reader
+    if asks || ours && !reader { Person::Asks } else { Person::Nobody }
+}
+
+/// Whether a line is a heading of Markdown, or a question of a list of them.
+fn is_heading(line: &str) -> bool {
+    line.trim_start_matches('#').starts_with(' ') && line.starts_with('#')
+        || line.starts_with("Q: ")
+}
+
+/// Whether a line is a command of a session: its prompt names a host, or its output follows. A command alone is an
+/// instruction to the reader.
+fn is_session(lines: &[String], at: usize) -> bool {
+    let Some(found) = prompt::read(&lines[at]).filter(|found| !found.command.is_empty()) else {
+        return false;
+    };
+    let output = || {
+        lines.get(at + 1).is_some_and(|next| {
+            !next.trim().is_empty()
+                && !next.starts_with("```")
+                && prompt::read(next).is_none()
+                && !next.starts_with('#')
+        })
+    };
+    found.host.is_some() || output()
 }
 
 #[cfg(test)]
@@ -291,6 +391,9 @@ mod tests {
             format!("My laptop is slow.\n\nThe kernel then prints this:\n{BLOCK}"),
             format!("The kernel then prints this:\n{BLOCK}\nAny idea?"),
             format!("The kernel then prints this:\n{BLOCK}\n$ uname -r\n6.1.0\n"),
+            format!("If you need more of it, tell me.\n\n{BLOCK}"),
+            format!("My log:\n{BLOCK}\nIf you see anything wrong, please say so.\n"),
+            format!("root@db1:~# dmesg\n{BLOCK}"),
             format!("Since yesterday it is slow. The kernel prints this:\n{BLOCK}"),
             format!("We run Debian.\nThe kernel then prints this:\n{BLOCK}"),
         ] {
