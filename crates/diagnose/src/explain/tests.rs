@@ -22,6 +22,23 @@ fn every_cause_has_an_explanation() {
 }
 
 #[test]
+fn known_message_inside_a_longer_line_is_the_answer() {
+    for (line, title) in [
+        ("port 2: SLAVE to UNCALIBRATED on SYNCHRONIZATION_FAULT", "SLAVE to UNCALIBRATED"),
+        ("timer thread slept for [1.3m/80947ms] on absolute clock which is above the warn threshold of [5000ms]", "timer thread slept"),
+        ("No monotonic clock was available - timed services may be adversely affected if the clock changes", "clock_gettime64"),
+        ("clock_settime64", "clock_gettime64"),
+        ("Detected falseticker GPS", "Detected falseticker"),
+        ("Can't synchronise: no majority", "Detected falseticker"),
+        ("hwclock: Timed out waiting for time change.", "hwclock: Timed out"),
+        ("hwclock: select() to /dev/rtc0 to wait for clock tick timed out", "hwclock: select()"),
+    ] {
+        let found = explain(line);
+        assert!(found.first().is_some_and(|one| one.title.contains(title)), "{line}: {found:?}");
+    }
+}
+
+#[test]
 fn every_clocksource_has_an_explanation() {
     for name in NAMES {
         assert!(kinds(name.name).contains(&Kind::Clocksource), "{}", name.name);

@@ -193,6 +193,19 @@ fn is_certain(word: &str) -> bool {
     is_date || is_release || is_host()
 }
 
+/// Whether the prose above a line is a report of what happened to its writers, and no guide for a reader.
+pub(super) fn is_report(lines: &[String], at: usize) -> bool {
+    let (mut own, mut reader) = (false, false);
+    let above = lines[at.saturating_sub(AROUND)..at].iter();
+    for line in above.filter(|line| line.len() <= 2000 && !plain::is_of_the_kernel(line)) {
+        let lower = bare(line).to_lowercase();
+        let words = words(&lower);
+        own |= words.iter().any(|word| is_in(word, SELF) || is_in(word, OURS));
+        reader |= words.iter().any(|word| is_in(word, READER));
+    }
+    own && !reader
+}
+
 /// Whether the prose around a block is of a person who shows his own machine, or of a session on one.
 fn is_of_a_person(lines: &[String], around: Range<usize>, block: &Range<usize>) -> bool {
     let (mut ours, mut reader) = (false, false);
