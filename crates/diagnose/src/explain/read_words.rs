@@ -223,7 +223,10 @@ mod tests {
         let text = "`gettimeofday` can be adjusted backwards by the system. I see this under Windows 11 WSL.";
         assert_eq!(of_reads(text), ["CLOCK_REALTIME", "WSL"]);
         assert_eq!(of_reads("gettimeofday is slow here"), ["gettimeofday"]);
-        assert_eq!(of_reads("gettimeofday is slow. The driver went back to the shop."), ["gettimeofday"]);
+        assert_eq!(
+            of_reads("gettimeofday is slow. The driver went back to the shop."),
+            ["gettimeofday"]
+        );
     }
 
     use super::*;

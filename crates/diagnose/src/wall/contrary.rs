@@ -425,7 +425,9 @@ impl View<'_> {
             (true, true) => (
                 WallState::Unknown,
                 Confidence::Medium,
-                format!("a source is followed, and no figure says that the wall clock is wrong, but {clauses}"),
+                format!(
+                    "a source is followed, and no figure says that the wall clock is wrong, but {clauses}"
+                ),
             ),
             (true, false) => (
                 WallState::Unsynchronised,

@@ -36,7 +36,9 @@ fn outvoted(found: &Outvoted) -> (String, String) {
             "that is more than the bounds of their errors, so {name} is off by as much (set `offset` on its refclock line), or another \
              program steers the clock beside chronyd, such as phc2sys"
         ),
-        false => format!("that is more than the bounds of their errors: {name} or the others are wrong"),
+        false => {
+            format!("that is more than the bounds of their errors: {name} or the others are wrong")
+        }
     };
     let summary = format!(
         "chronyd follows {name}, but {who} that the wall clock is {by} {way}; {reason}. Whether the time is right is not in this evidence"

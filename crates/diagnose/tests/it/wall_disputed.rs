@@ -27,7 +27,9 @@ fn is_faulty(report: &Report) -> bool {
 fn source_that_chronyd_selects_and_rejects_does_not_show_a_synchronised_clock() {
     let selected = "Nov 11 21:56:32 unu chronyd[379]: Selected source GPS\n";
     let rejected = "Nov 11 21:56:40 unu chronyd[379]: Detected falseticker GPS\n";
-    for text in [format!("{selected}{rejected}"), format!("{rejected}{selected}{rejected}{selected}")] {
+    for text in
+        [format!("{selected}{rejected}"), format!("{rejected}{selected}{rejected}{selected}")]
+    {
         let report = why(&text);
         let (state, said) = state(&report);
         assert_eq!(state, WallState::Unknown, "{said}");
@@ -50,7 +52,8 @@ fn source_that_all_other_servers_contradict_does_not_show_a_synchronised_clock()
     let (seen, said) = state(&report);
     assert_eq!(seen, WallState::Unknown, "{said}");
     assert!(said.contains("all 2 servers") && said.contains("59 ms to 70 ms slow"), "{said}");
-    let agree = table.replace("-70ms[  -69ms]", "-2ms[  -2ms]").replace("-59ms[  -59ms]", "-3ms[  -3ms]");
+    let agree =
+        table.replace("-70ms[  -69ms]", "-2ms[  -2ms]").replace("-59ms[  -59ms]", "-3ms[  -3ms]");
     assert_eq!(state(&why(&agree)).0, WallState::Synchronised);
 }
 
@@ -68,7 +71,12 @@ fn bound_of_an_error_is_no_error() {
     let old = why(&tracking.replace("1000000.000 ppm", "0.100 ppm"));
     assert!(state(&old).1.contains("has not answered for a long time"), "{}", state(&old).1);
     let off = why(&tracking.replace("0.000000000 seconds slow", "12.5 seconds slow"));
-    assert!(state(&off).1.contains("The wall clock is wrong") || state(&off).1.contains("the wall clock is wrong"), "{}", state(&off).1);
+    assert!(
+        state(&off).1.contains("The wall clock is wrong")
+            || state(&off).1.contains("the wall clock is wrong"),
+        "{}",
+        state(&off).1
+    );
 }
 
 #[test]
@@ -82,7 +90,10 @@ fn timesyncd_without_a_server_has_asked_nobody() {
 fn real_time_clock_that_stands_still_has_nothing_to_do_with_the_hpet() {
     let still = why("hwclock: Timed out waiting for time change.\n");
     let said = state(&still).1;
-    assert!(said.contains("did not change") && !said.contains("taken over its interrupt"), "{said}");
+    assert!(
+        said.contains("did not change") && !said.contains("taken over its interrupt"),
+        "{said}"
+    );
     let tick = why("hwclock: select() to /dev/rtc0 to wait for clock tick timed out\n");
     assert!(state(&tick).1.contains("interrupt did not come"), "{}", state(&tick).1);
 }
@@ -90,9 +101,13 @@ fn real_time_clock_that_stands_still_has_nothing_to_do_with_the_hpet() {
 #[test]
 fn slow_clock_beside_fast_ones_in_a_table_says_nothing_of_the_clocksource() {
     let row = |id: &str, ns: f64| {
-        format!("Clock ID {id}, resolution 1.000000 ns\n2774342 calls of clock_gettime() per second, {ns} ns per call\n\n")
+        format!(
+            "Clock ID {id}, resolution 1.000000 ns\n2774342 calls of clock_gettime() per second, {ns} ns per call\n\n"
+        )
     };
-    let text = row("CLOCK_REALTIME", 40.1) + &row("CLOCK_MONOTONIC", 41.8) + &row("CLOCK_MONOTONIC_RAW", 360.4)
+    let text = row("CLOCK_REALTIME", 40.1)
+        + &row("CLOCK_MONOTONIC", 41.8)
+        + &row("CLOCK_MONOTONIC_RAW", 360.4)
         + &row("CLOCK_BOOTTIME", 377.2);
     let report = why(&text);
     assert!(!report.headline.contains("bypass the vDSO"), "{}", report.headline);

@@ -256,7 +256,9 @@ mod tests {
             (0..lines.len()).any(|at| leads_in(&lines, at))
         };
         let log = "Apr 15 18:22:57 srv kernel: tsc: Marking TSC unstable due to check_tsc_sync_source failed\n";
-        let text = format!("Some servers were slow. We needed to understand why.\nExample log snippet:\n{log}");
+        let text = format!(
+            "Some servers were slow. We needed to understand why.\nExample log snippet:\n{log}"
+        );
         assert!(!leads(&text));
         for (from, to) in [
             ("We needed to understand why.", "You need to understand why."),

@@ -158,7 +158,12 @@ mod tests {
             let is_receiver = to == "#? NMEA";
             assert_eq!(table(&changed).is_some(), is_receiver, "{changed}");
         }
-        assert_eq!(table("#* PPS 0 4 377 12 -1ns[-1ns] +/- 99ns\n#- NMEA 0 4 377 12 -120ms[-120ms] +/- 1ms\n"), None);
+        assert_eq!(
+            table(
+                "#* PPS 0 4 377 12 -1ns[-1ns] +/- 99ns\n#- NMEA 0 4 377 12 -120ms[-120ms] +/- 1ms\n"
+            ),
+            None
+        );
     }
 
     proptest! {

@@ -281,7 +281,10 @@ mod tests {
             _ => None,
         };
         assert!(by_s.is_some_and(|by_s| (by_s - 0.157).abs() < 1e-3), "{by_s:?}");
-        assert_eq!(said("[\"system time may be incorrect\"]"), Some(("PD", What::SavedAhead { by_s: None })));
+        assert_eq!(
+            said("[\"system time may be incorrect\"]"),
+            Some(("PD", What::SavedAhead { by_s: None }))
+        );
         let ids = "ERROR:  clock is moving backwards, rejecting requests until 16 and refusing to generate id for 9";
         assert_eq!(said(ids).map(|(_, what)| what), Some(What::WentBack));
     }
