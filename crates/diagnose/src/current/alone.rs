@@ -160,7 +160,7 @@ impl Current {
             "unregistered by unbind_clocksource",
             "this text has two states",
             "this text continues with",
-            "whatever counter the time is read from",
+            "show jiffies with every counter",
         ];
         self.name.is_none() && words.iter().any(|words| self.source.contains(words))
     }

@@ -54,7 +54,8 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if let Some(entry) = by_text(query) {
         return vec![entry];
     }
-    several(query)
+    let found = several(query);
+    if found.is_empty() { by_phrase(query).into_iter().collect() } else { found }
 }
 
 /// Returns at most [`LIMIT`] bytes, up to the end of a character.
@@ -154,6 +155,20 @@ fn by_text(query: &str) -> Option<Explanation> {
     let mut message = entry.explanation(Kind::Message);
     message.figures = text::figures(entry.id, query);
     Some(message)
+}
+
+/// Fewest words of a message that is a word of a term.
+const PHRASE: usize = 3;
+
+/// Explains a line that contains a whole message which a term explains: `ERROR: No monotonic clock was available - ...`.
+fn by_phrase(query: &str) -> Option<Explanation> {
+    let wanted = squeeze(query);
+    TERMS
+        .iter()
+        .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
+        .filter(|(_, words)| words.split(' ').count() >= PHRASE && wanted.contains(words.as_str()))
+        .max_by_key(|(_, words)| words.len())
+        .map(|(entry, _)| entry.explanation(Kind::Term))
 }
 
 /// Converts to lower case and single blanks.

@@ -280,7 +280,10 @@ mod tests {
                 "We are looking for an engineer who knows why the clock of a guest is wrong after a migration. Remote.",
                 "posting",
             ),
-            ("Our tower clock gains two minutes a week. The pendulum is of wood.", "no computer"),
+            (
+                "Our tower clock gains two minutes a week. The pendulum is of wood.",
+                "not part of a computer",
+            ),
             (
                 "How to see it\n\nGood example:\n^* a 1 6 377\n\nBad example:\n^? a 0 6 0\n",
                 "examples",

@@ -1,5 +1,6 @@
 //! The pages that concern a text in prose about reads of the clock, by the names of parameters, calls and clocksources.
 
+use super::relations::sentences;
 use super::wall_words::{MOST, has, small};
 
 /// The page of programs that saw the monotonic clock go back.
@@ -144,6 +145,33 @@ const WITH_BACK: [&str; 8] = [
     "rdtsc",
 ];
 
+/// Reads of the wall clock, and words of a sentence in which it is set back: the text is about a jump and not about a cost.
+const WALL_READS: [&str; 5] =
+    ["gettimeofday", "clock_realtime", "system_clock", "currenttimemillis", "date.now"];
+const SET_BACK: [&str; 9] = [
+    "backward",
+    "goes back",
+    "go back",
+    "going back",
+    "went back",
+    "jumps back",
+    "jumped back",
+    "set back",
+    "jump back",
+];
+/// The page of a clock that programs set, the one of Windows' subsystem, and those about the cost of a read.
+const SETTABLE: &str = "CLOCK_REALTIME";
+const WSL: &str = "WSL";
+const OF_COST: [&str; 3] = ["gettimeofday", "clock_gettime", "slow clocksource"];
+
+/// Whether a sentence of a text in small letters says that a read of the wall clock goes back.
+fn is_set_back(small: &str) -> bool {
+    sentences(small).any(|text| {
+        WALL_READS.iter().any(|read| text.contains(read))
+            && SET_BACK.iter().any(|back| text.contains(back))
+    })
+}
+
 /// The pages that concern a text in prose about reads of the clock.
 pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let small = small(text);
@@ -174,6 +202,13 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     {
         found.insert(0, OWN_CLOCK);
     }
+    if !found.contains(&BACK) && is_set_back(&small) {
+        found.retain(|page| !OF_COST.contains(page) && *page != SETTABLE && *page != WSL);
+        if any(&["wsl", "wsl2"]) {
+            found.insert(0, WSL);
+        }
+        found.insert(0, SETTABLE);
+    }
     if found.contains(&TIMERS) {
         found = vec![TIMERS];
     }
@@ -183,6 +218,17 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_wall_clock_that_is_set_back_is_no_matter_of_cost() {
+        let text = "`gettimeofday` can be adjusted backwards by the system. I see this under Windows 11 WSL.";
+        assert_eq!(of_reads(text), ["CLOCK_REALTIME", "WSL"]);
+        assert_eq!(of_reads("gettimeofday is slow here"), ["gettimeofday"]);
+        assert_eq!(
+            of_reads("gettimeofday is slow. The driver went back to the shop."),
+            ["gettimeofday"]
+        );
+    }
+
     use super::*;
 
     #[test]

@@ -131,6 +131,9 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
     if is_corrected || !(has_noun || has_verb && names) {
         return None;
     }
+    if is_bound(text) {
+        return None;
+    }
     if let Some(found) = relative(text, &words) {
         return Some(found);
     }
@@ -162,6 +165,16 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
         rate((amount, amount_s), (time, time_s))
     });
     found.or_else(|| turned(&words))
+}
+
+/// Fields and settings that bound a rate, and do not state that of the clock.
+const BOUNDS: [&str; 7] =
+    ["skew :", "residual freq", "tolerance", "maxskew", "maxdrift", "maxclockerror", "maxslewrate"];
+
+/// Whether a sentence in small letters is such a field: `skew            : 1000000.000 ppm`.
+fn is_bound(text: &str) -> bool {
+    let spaced = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    BOUNDS.iter().any(|field| spaced.contains(field))
 }
 
 /// The words of a sentence, without punctuation; ranges are two figures, thousands have no comma.
@@ -328,6 +341,8 @@ mod tests {
     fn other_figures() {
         for text in [
             "the daemon polls every 30 seconds, and the clock drifts",
+            "the clock of this box: skew            : 1000000.000 ppm",
+            "frequency tolerance of the clock is 15000 ppm",
             "the clock is 5 minutes behind",
             "the clock was ahead in 10 minutes of tests",
             "requests take 20 ms every 30 seconds",

@@ -19,6 +19,8 @@ const RATE_PPM: f64 = 500.0;
 pub(super) struct Contrary {
     pub(super) clauses: Vec<String>,
     pub(super) evidence: Vec<Evidence>,
+    /// Whether they are only bounds of an error: the clock may be right.
+    pub(super) only_bounds: bool,
     /// The rate by which the clock is slow, in parts per million, if no daemon can correct it, and the line.
     pub(super) rate: Option<(f64, Evidence)>,
 }
@@ -121,13 +123,15 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
             ppm.abs()
         ));
         shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
-    } else if let Some(ppm) = vague_rate(told).filter(|_| told.follows != Some(true)) {
+    }
+    let errors = clauses.len();
+    if let Some(ppm) = vague_rate(told).filter(|_| told.follows != Some(true)) {
         clauses.push(format!("{daemon} knows the rate only to within {ppm:.0} ppm"));
         shown.push((&told.places.skew, format!("skew {ppm:.0} ppm")));
     }
     if let Some(seconds) = told.dispersion_s.filter(|seconds| *seconds >= OFFSET_S) {
-        clauses.push(format!("its source may itself be {} off", text(seconds)));
-        shown.push((&told.places.dispersion, format!("root dispersion {seconds:.3} s")));
+        clauses.push(dispersion(told, seconds));
+        shown.push((&told.places.dispersion, format!("root dispersion up to {seconds:.3} s")));
     }
     let rate = wrong_rate(told, source).map(|(ppm, place)| {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
@@ -135,12 +139,36 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     });
     (!clauses.is_empty()).then(|| Contrary {
         rate,
+        only_bounds: errors == 0,
         clauses,
         evidence: shown
             .into_iter()
             .map(|(place, words)| Evidence::new(place.as_ref().unwrap_or(source).0.clone(), words))
             .collect(),
     })
+}
+
+/// A bound above which the kernel calls the clock unsynchronised, in seconds (`NTP_PHASE_LIMIT` in `include/linux/timex.h`).
+const KERNEL_S: f64 = 16.0;
+
+/// The text for a root dispersion, which bounds an error and is none.
+fn dispersion(told: &TimeSource, seconds: f64) -> String {
+    let by = text(seconds);
+    let mut words = match vague_rate(told) {
+        Some(ppm) => format!(
+            "it may be off by up to {by}, because the rate of the clock is known only to within {ppm:.0} ppm, as after a first \
+             measurement; more measurements make the bound smaller"
+        ),
+        None => format!(
+            "it may be off by up to {by}: its source has not answered for a long time, or is itself uncertain"
+        ),
+    };
+    if seconds > KERNEL_S {
+        words.push_str(
+            ". With a bound above 16 s the kernel calls the clock unsynchronised, and so does timedatectl",
+        );
+    }
+    words
 }
 
 /// The corrections of a log that are too large for a synchronised clock.
@@ -391,11 +419,30 @@ impl View<'_> {
         words: &mut Vec<String>,
         causes: &mut Vec<Cause>,
     ) {
-        report.state = WallState::Unsynchronised;
         self.wrong_rate(&found, report, causes);
         let follows = self.synchronised() == Some(true);
         let although = if follows { ", although a source is followed" } else { "" };
-        let summary = format!("the wall clock is wrong{although}: {}", found.clauses.join("; "));
+        let clauses = found.clauses.join("; ");
+        let (state, sure, summary) = match (found.only_bounds, follows) {
+            (true, true) => (
+                WallState::Unknown,
+                Confidence::Medium,
+                format!(
+                    "a source is followed, and no figure says that the wall clock is wrong, but {clauses}"
+                ),
+            ),
+            (true, false) => (
+                WallState::Unsynchronised,
+                Confidence::High,
+                format!("the wall clock is not known to be right: {clauses}"),
+            ),
+            (false, _) => (
+                WallState::Unsynchronised,
+                Confidence::High,
+                format!("the wall clock is wrong{although}: {clauses}"),
+            ),
+        };
+        report.state = state;
         words.push(sentence(&summary));
         report
             .settles
@@ -405,7 +452,7 @@ impl View<'_> {
         causes.push(cause(
             CauseId::WallClockUnsynchronised,
             Severity::Warning,
-            Confidence::High,
+            sure,
             summary,
             evidence,
         ));

@@ -210,7 +210,9 @@ impl<'a> View<'a> {
 
     /// Whether the clock is synchronised, as the kernel reports, or else the daemon.
     pub(super) fn synchronised(&self) -> Option<bool> {
-        let told = self.told.and_then(|(told, _)| told.follows.or(told.logged));
+        // A source that is rejected again shows nothing.
+        let logged = |told: &TimeSource| told.logged.filter(|_| told.in_turn().is_none());
+        let told = self.told.and_then(|(told, _)| told.follows.or_else(|| logged(told)));
         self.kernel.map(|(state, _)| state.synchronized).or(told)
     }
 
@@ -252,7 +254,7 @@ impl<'a> View<'a> {
             self.against(found, report, words, causes);
             return;
         }
-        if self.far_apart(report, words, causes) {
+        if self.far_apart(report, words, causes) || self.disputed(report, words, causes) {
             return;
         }
         if synchronised == Some(true) && self.told.is_some_and(|(told, _)| told.own_clock) {

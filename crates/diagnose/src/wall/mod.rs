@@ -6,6 +6,7 @@
 
 mod contrary;
 mod difference;
+mod disputed;
 mod growth;
 mod judge;
 mod masters;

@@ -462,6 +462,7 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::RtcStandsStill => (rtc_stands_still().to_owned(), (None, None)),
             What::RtcUnread { lost } => (rtc_unread(*lost).to_owned(), (None, None)),
             What::Slewed { by_s, asked } => (slewed(*by_s, *asked), (None, None)),
             What::Packets { asked, answered, over_s } => packets(*asked, *answered, *over_s),
@@ -506,6 +507,7 @@ impl View<'_> {
             ),
             What::BehindAtLeast { by_s } => behind_at_least(program, *by_s),
             What::Refused { behind_s } => refused(program, *behind_s),
+            What::SavedAhead { by_s } => (saved_ahead(*by_s), (None, None)),
             What::HeldUp { by_s } => (held_up(program, *by_s), (None, None)),
             What::WaitsForPtp if self.told.is_some_and(|(told, _)| told.phc.is_some()) => return None,
             What::WaitsForPtp => (
@@ -526,6 +528,23 @@ impl View<'_> {
         };
         Some((words, severity, sure))
     }
+}
+
+/// The text for PD's time stamp that is ahead of the clock.
+fn saved_ahead(by_s: Option<f64>) -> String {
+    let by = by_s.map_or_else(String::new, |by_s| format!(" by {}", text(by_s)));
+    format!(
+        "the time stamp that PD's former leader saved is ahead of this node's wall clock{by} (`last` and `next` of the line): the clocks of \
+         the nodes differ by that much, or this node's was set back; PD waits until its clock has passed it"
+    )
+}
+
+/// The text for a real-time clock whose time does not change.
+fn rtc_stands_still() -> &'static str {
+    "hwclock read the real-time clock again and again, and its time did not change for more than a second: its oscillator is stopped (an \
+     empty battery, the stop bit of its chip, a faulty crystal), or its driver or device-tree overlay is for another chip, or it answers \
+     too slowly. dmesg | grep rtc names the driver. A clock on I2C has no interrupt of the HPET, and --directisa does not reach it. The \
+     system's clock and the clocksource are not affected"
 }
 
 /// The text for a time daemon that does not run, and the reason in its unit.
@@ -585,6 +604,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::Late => "a thread ran late",
         What::SetBack { .. } => "the dates go back",
         What::RtcNoTick => "no tick of the real-time clock",
+        What::RtcStandsStill => "the real-time clock stands still",
         What::RtcBusy => "the real-time clock is in use",
         What::RtcUnwritten => "the real-time clock was not set",
         What::RtcNone => "no real-time clock",
@@ -600,6 +620,7 @@ pub(super) fn short(what: &What) -> &'static str {
         What::OffsetUnknown => "no offset",
         What::BehindAtLeast { .. } => "not valid yet",
         What::Refused { .. } => "refused because of its time",
+        What::SavedAhead { .. } => "a saved time stamp is ahead",
         What::HeldUp { .. } => "a program was held up",
         What::WaitsForPtp => "phc2sys waits for ptp4l",
         What::LeapTableExpired => "the table of leap seconds has expired",

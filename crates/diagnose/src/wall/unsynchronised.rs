@@ -21,6 +21,13 @@ fn place(told: &TimeSource) -> Option<&Source> {
     of_sources.or(said.as_ref())
 }
 
+/// The text for systemd-timesyncd without a server.
+fn asks_nobody() -> String {
+    "systemd-timesyncd has asked no server (Server n/a, Packet count 0): none is configured (NTP= in timesyncd.conf), or it believes that the \
+     network is down, as where systemd-networkd is not in use or is not told of the link (networkctl); a firewall is not the reason"
+        .to_owned()
+}
+
 /// The text for sources that answer with different times.
 fn disagreement(told: &TimeSource) -> String {
     let mut offsets = told.offered_s.clone();
@@ -101,7 +108,9 @@ impl View<'_> {
             let names = steering.join(", ");
             let silent =
                 self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
+            let nobody = self.told.is_some_and(|(told, _)| told.asks_nobody);
             let why = match (young, silent) {
+                (false, _) if nobody => asks_nobody(),
                 (true, _) => {
                     format!("{names} runs, and the machine was started less than ten minutes ago")
                 }
@@ -126,6 +135,7 @@ impl View<'_> {
                     "{ok} of the {all} sources of {} answer, and it follows none of them",
                     told.daemon
                 ),
+                None if told.asks_nobody => asks_nobody(),
                 None => format!("{} follows no source", told.daemon),
             };
             let how = match told.sources_disagree() {

@@ -268,7 +268,7 @@ fn choice_at_run_time_is_less_sure_without_the_command_line() {
         clocksmith_facts::paste::Pasted::read(&lines, "text").complete(&mut facts);
         let report = assess(facts, Measured::default()).report;
         let found = cause(&report, CauseId::RuntimeOverride).unwrap();
-        (found.confidence, found.summary.contains("not in this evidence"))
+        (found.confidence, found.summary.contains("does not contain the command line"))
     };
     use clocksmith_diagnose::Confidence;
     assert_eq!(sure(sysfs), (Confidence::Medium, true));

@@ -30,6 +30,7 @@ mod seed_machines;
 mod sentences;
 mod told_by_servers;
 mod unusual_boots;
+mod wall_disputed;
 mod wall_lines;
 mod wall_texts;
 mod watchdog_figures;

@@ -33,7 +33,7 @@ fn delay_that_a_test_injected_is_named_as_that() {
     ] {
         let report = why(&format!("{lines}{READBACK}"));
         let words = summary(&report, CauseId::WatchdogAtFault);
-        assert!(words.contains("on purpose"), "{words}");
+        assert!(words.contains("deliberately"), "{words}");
         assert!(
             !report.causes.iter().any(clocksmith_diagnose::Cause::blames_tsc),
             "{:?}",

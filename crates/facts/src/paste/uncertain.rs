@@ -4,8 +4,8 @@
 //! Here a word of uncertainty is enough, in any of many languages, unless the sentence has a word with which people write
 //! of their own machine. A whole log is not an illustration, so that the rule is for short blocks.
 
-use super::examples;
-use crate::log::strip_prefix;
+use super::{examples, whose};
+use crate::log::{host_of, strip_prefix};
 
 /// Maximum number of lines in an illustration.
 const SHORT: usize = 12;
@@ -142,7 +142,24 @@ pub(super) fn leads_in(lines: &[String], at: usize) -> bool {
     }
     let last = examples::shown_below(lines, at).unwrap_or(first);
     let stamped = (first..=last).filter(|at| strip_prefix(&lines[*at]).1).count();
-    stamped <= SHORT && (is_heading || is_uncertain(line))
+    // Lines with a date and the name of a host are a machine's: in a report of its owners, `Example log:` says that they are some of many.
+    let is_stamped = |at: &usize| strip_prefix(&lines[*at]).1;
+    let is_excerpt = || {
+        is_label(line)
+            && (first..=last).filter(is_stamped).all(|at| host_of(&lines[at]).is_some())
+            && whose::is_report(lines, at)
+    };
+    stamped <= SHORT && (is_heading || is_uncertain(line)) && !is_excerpt()
+}
+
+/// Most words of a label above an excerpt: `Example log snippet:`.
+const LABEL: usize = 4;
+
+/// Whether a line calls what follows an example, and says nothing else.
+fn is_label(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    lower.split_whitespace().count() <= LABEL
+        && ["example", "sample"].iter().any(|word| lower.starts_with(word))
 }
 
 /// A blank line, or the mark of a fence.
@@ -231,6 +248,27 @@ fn is_uncertain(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dated_lines_of_a_host_below_example_are_of_the_machine_of_a_report() {
+        let leads = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            (0..lines.len()).any(|at| leads_in(&lines, at))
+        };
+        let log = "Apr 15 18:22:57 srv kernel: tsc: Marking TSC unstable due to check_tsc_sync_source failed\n";
+        let text = format!(
+            "Some servers were slow. We needed to understand why.\nExample log snippet:\n{log}"
+        );
+        assert!(!leads(&text));
+        for (from, to) in [
+            ("We needed to understand why.", "You need to understand why."),
+            ("We needed to understand why.", ""),
+            ("Apr 15 18:22:57 srv kernel:", "[  1.000000]"),
+            ("Example log snippet:", "Example of what such a machine may log:"),
+        ] {
+            assert!(leads(&text.replace(from, to)), "{to}");
+        }
+    }
 
     fn leads(line: &str) -> bool {
         let block = "[  300.100210] tsc: Marking TSC unstable due to clocksource watchdog\n\

@@ -257,6 +257,19 @@ fn is_certain(word: &str) -> bool {
     is_date || is_release || is_host()
 }
 
+/// Whether the prose above a line is a report of what happened to its writers, and no guide for a reader.
+pub(super) fn is_report(lines: &[String], at: usize) -> bool {
+    let (mut own, mut reader) = (false, false);
+    let above = lines[at.saturating_sub(AROUND)..at].iter();
+    for line in above.filter(|line| line.len() <= 2000 && !plain::is_of_the_kernel(line)) {
+        let lower = bare(line).to_lowercase();
+        let words = words(&lower);
+        own |= words.iter().any(|word| is_in(word, SELF) || is_in(word, OURS));
+        reader |= words.iter().any(|word| is_in(word, READER));
+    }
+    own && !reader
+}
+
 /// What the prose around a block says of its writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Person {

@@ -79,7 +79,13 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
     };
     // The row of a table is of the call that it names.
     let is_row = line.contains("ns/op");
-    let named = clock(line).or_else(|| {
+    // The id above the figure belongs to it, and says more than the name of the call.
+    let says_call = line.contains("clock_gettime()");
+    let above = (0..at).next_back().map(|at| page.line(at)).filter(|_| says_call).and_then(id);
+    if above.is_some_and(|name| name.contains("CPUTIME")) {
+        return None;
+    }
+    let named = above.or_else(|| clock(line)).or_else(|| {
         if is_row {
             return None;
         }
@@ -87,6 +93,23 @@ fn printed(page: &Page<'_>, at: usize, line: &str) -> Option<(Cost, usize)> {
         clock(page.line(before))
     })?;
     Some((cost(named, ns), 1))
+}
+
+/// The id of a clock in a heading above its figures: `Clock ID CLOCK_BOOTTIME, resolution 1.000000 ns`.
+fn id(text: &str) -> Option<&'static str> {
+    // Longer names before those that they begin with.
+    const IDS: [&str; 9] = [
+        "CLOCK_MONOTONIC_COARSE",
+        "CLOCK_REALTIME_COARSE",
+        "CLOCK_MONOTONIC_RAW",
+        "CLOCK_MONOTONIC",
+        "CLOCK_REALTIME",
+        "CLOCK_BOOTTIME",
+        "CLOCK_TAI",
+        "CLOCK_PROCESS_CPUTIME_ID",
+        "CLOCK_THREAD_CPUTIME_ID",
+    ];
+    IDS.into_iter().find(|name| text.contains(name))
 }
 
 /// The number before `ns per call`, `ns/call`, `ns/op`.
@@ -219,6 +242,30 @@ fn source(page: &Page<'_>, at: usize) -> Option<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_belong_to_the_id_above_them() {
+        let text: String = ["CLOCK_REALTIME", "CLOCK_MONOTONIC_COARSE", "CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME", "CLOCK_THREAD_CPUTIME_ID"]
+            .map(|id| {
+                format!(
+                    "Clock ID {id}, resolution 1.000000 ns\n24932282 calls of clock_gettime() per second, 40.1 ns per call\n\n"
+                )
+            })
+            .concat();
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let symptoms = crate::paste::Pasted::read(&lines, "text").symptoms;
+        let clocks: Vec<&str> = symptoms
+            .iter()
+            .filter_map(|one| match &one.seen {
+                Seen::Cost(cost) => Some(cost.clock.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            clocks,
+            ["CLOCK_REALTIME", "CLOCK_MONOTONIC_COARSE", "CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME"]
+        );
+    }
 
     #[test]
     fn row_of_a_table_has_its_mean_and_its_own_call() {

@@ -1,6 +1,7 @@
 //! `chronyc tracking` and `chronyc sources`.
 
 use super::TimeSource;
+use super::choice::Row;
 use super::table::{Table, is_reach, is_span};
 use super::timesync::span;
 
@@ -103,6 +104,17 @@ impl TimeSource {
             let ahead_s = sample.and_then(|head| span(head.split_ascii_whitespace().next_back()?));
             if reach > 0 {
                 table.offer(ahead_s, state != '*', state == 'x');
+                let bound_s = line.rsplit_once("+/-").and_then(|(_, bound)| span(bound));
+                if let (Some(ahead_s), Some(bound_s)) = (ahead_s, bound_s) {
+                    let at = usize::from(state != ' ');
+                    table.rows.push(Row {
+                        name: words.get(at).copied().unwrap_or_default().to_owned(),
+                        is_followed: state == '*',
+                        is_local: line.starts_with('#'),
+                        ahead_s,
+                        bound_s,
+                    });
+                }
             }
         }
         table.finish("chronyd")

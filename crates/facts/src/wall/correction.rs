@@ -131,11 +131,8 @@ impl TimeSource {
             let no_majority = reason.starts_with("no majority");
             return logged("chronyd", false).map(|told| Self { no_majority, ..told });
         }
-        if let Some(rest) = behind(line, "Selected source ") {
-            let first = rest.split_ascii_whitespace().next()?;
-            let whole = line.trim_start().starts_with("Selected source ");
-            return (of("chronyd") || whole && first.contains(['.', ':']))
-                .then(|| logged("chronyd", true))?;
+        if ["Selected source ", "Detected falseticker "].iter().any(|words| line.contains(words)) {
+            return Self::of_choice(line, source);
         }
         if of("ntpd[") || of("ntpd:") {
             if let Some(rest) = behind(line, "time reset ") {

@@ -4,6 +4,7 @@
 //! Contents: the parsers of the probes' texts and of programs' files. Not in this module: the decision which of
 //! them is right (`clocksmith-diagnose`).
 
+mod choice;
 mod chrony;
 mod chronyc;
 mod clocks;
@@ -23,6 +24,7 @@ mod table;
 mod timesync;
 mod tools;
 
+pub use choice::{Outvoted, Rejected};
 pub use chrony::ChronyConfig;
 pub(crate) use chronyc::TRACKING;
 pub use clocks::{Clocks, HostClock, Rtc};

@@ -116,7 +116,8 @@ fn went_back(line: &str) -> Option<Said> {
     if journald {
         return Some(("systemd-journald", What::WentBack));
     }
-    (line.contains("lock moved backwards") && line.contains("efusing to generate id"))
+    let moves = ["lock moved backwards", "lock is moving backwards"];
+    (moves.iter().any(|words| line.contains(words)) && line.contains("efusing to generate id"))
         .then_some(("Snowflake (a generator of ids)", What::WentBack))
 }
 
@@ -171,7 +172,33 @@ fn loki(line: &str) -> Option<Said> {
     (by_s >= AHEAD_S).then_some(("Loki", What::EntryTooNew { by_s }))
 }
 
+/// PD's time stamp oracle: `["system time may be incorrect"] [last=2023/03/29 04:49:05.423 +00:00] [next=2023/03/29 04:49:05.266 +00:00]`.
+/// Source: `SyncTimestamp()` in PD's tso.go.
+fn pd(line: &str) -> Option<Said> {
+    if !line.contains("system time may be incorrect") {
+        return None;
+    }
+    let field = |name: &str| behind(line, name)?.split(']').next();
+    let by_s = field("[last=").and_then(pd_moment).zip(field("[next=").and_then(pd_moment));
+    let by_s = by_s.map(|(last, next)| last - next).filter(|by_s| *by_s > 0.0);
+    Some(("PD", What::SavedAhead { by_s }))
+}
+
+/// Seconds of `2023/03/29 04:49:05.423 +00:00`, without its zone.
+#[allow(clippy::cast_precision_loss)]
+fn pd_moment(text: &str) -> Option<f64> {
+    let mut words = text.split(' ');
+    let date = words.next()?.replace('/', "-");
+    let (time, fraction) = words.next()?.split_once('.')?;
+    let seconds = utc::seconds(&format!("{date}T{time}Z"))? as f64;
+    let fraction: f64 = format!("0.{fraction}").parse().ok()?;
+    Some(seconds + fraction)
+}
+
 fn others(line: &str) -> Option<Said> {
+    if let Some(said) = pd(line) {
+        return Some(said);
+    }
     if let Some(rest) = behind(line, "remote wall time is too far ahead (") {
         return Some(("CockroachDB", What::HostsDiffer { by_s: go_duration(rest), at_s: None }));
     }
@@ -244,6 +271,22 @@ mod tests {
             assert_eq!(said(line), refused(program, behind_s), "{line}");
         }
         assert_eq!(said("this certificate is not valid yet"), None);
+    }
+
+    #[test]
+    fn of_pd_and_of_generators_of_ids() {
+        let line = r#"[ERROR] [tso.go:210] ["system time may be incorrect"] [last=2023/03/29 04:49:05.423 +00:00] [next=2023/03/29 04:49:05.266 +00:00]"#;
+        let by_s = match said(line) {
+            Some(("PD", What::SavedAhead { by_s })) => by_s,
+            _ => None,
+        };
+        assert!(by_s.is_some_and(|by_s| (by_s - 0.157).abs() < 1e-3), "{by_s:?}");
+        assert_eq!(
+            said("[\"system time may be incorrect\"]"),
+            Some(("PD", What::SavedAhead { by_s: None }))
+        );
+        let ids = "ERROR:  clock is moving backwards, rejecting requests until 16 and refusing to generate id for 9";
+        assert_eq!(said(ids).map(|(_, what)| what), Some(What::WentBack));
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub enum What {
     },
     /// hwclock: the real-time clock gives no tick in time.
     RtcNoTick,
+    /// hwclock: the time of the real-time clock did not change while it was read again and again.
+    RtcStandsStill,
     /// The real-time clock returned no time.
     RtcUnread {
         /// Whether it has no time, because it lost its power or was never set; `false`: its chip does not answer.
@@ -145,6 +147,11 @@ pub enum What {
         /// For how long.
         by_s: Option<f64>,
     },
+    /// PD: the time stamp that the former leader saved is ahead of this node's clock.
+    SavedAhead {
+        /// By how many seconds.
+        by_s: Option<f64>,
+    },
     /// phc2sys steers nothing, because ptp4l has not said that it follows a clock.
     WaitsForPtp,
     /// ts2phc accepts no time, because its table of leap seconds has expired.
@@ -186,7 +193,7 @@ const WORDS: [(&str, &str, What); 35] = [
     ("ntpdc: read: Connection refused", "ntpd", What::NotRunning { condition: None }),
     ("506 Cannot talk to daemon", "chronyd", What::NotRunning { condition: None }),
     (" to wait for clock tick timed out", "hwclock", What::RtcNoTick),
-    ("hwclock: Timed out waiting for time change", "hwclock", What::RtcNoTick),
+    ("hwclock: Timed out waiting for time change", "hwclock", What::RtcStandsStill),
     ("NTP CRITICAL: Offset unknown", "check_ntp", What::OffsetUnknown),
     ("NTP CRITICAL: Server not synchronized, Offset unknown", "check_ntp", What::OffsetUnknown),
     ("offset is out of range (nan)", "ntpmon", What::OffsetUnknown),

@@ -1,7 +1,7 @@
 //! A time daemon's statements about its source, and the combination of several parts of a text.
 
 use super::remark::MOST;
-use super::{Correction, Phc, Places, PtpPort, Remark, What};
+use super::{Correction, Outvoted, Phc, Places, PtpPort, Rejected, Remark, What};
 use serde::Serialize;
 
 /// A time daemon's statements about its source.
@@ -50,6 +50,14 @@ pub struct TimeSource {
     /// Number of sources that answer and that the daemon rejects, because they disagree with others (`x`,
     /// falsetickers).
     pub disagree: u32,
+    /// The source that chronyd selected last, by its log.
+    pub selected: Option<String>,
+    /// A source that its log rejects.
+    pub rejected: Option<Rejected>,
+    /// The servers that answer, if all of them contradict the source that it follows.
+    pub outvoted: Option<Outvoted>,
+    /// Whether the daemon sent no packet and has no server (`systemd-timesyncd`).
+    pub asks_nobody: bool,
     /// Log lines about the clock other than corrections.
     pub remarks: Vec<Remark>,
     /// The report of `phc2sys`.
@@ -92,6 +100,9 @@ impl TimeSource {
         }
         self.answering = self.answering.max(other.answering);
         self.disagree = self.disagree.max(other.disagree);
+        self.asks_nobody |= other.asks_nobody;
+        self.outvoted = self.outvoted.take().or(other.outvoted);
+        self.add_choice(other.selected, other.rejected);
         self.remarks.extend(other.remarks);
         self.remarks.truncate(MOST);
         // The later line of a log counts.

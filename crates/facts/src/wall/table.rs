@@ -1,6 +1,7 @@
 //! The common part of tables of sources: the number of sources, those that answer, the one that is followed.
 
 use super::TimeSource;
+use super::choice::{Outvoted, Row};
 
 /// A table of sources.
 #[derive(Default)]
@@ -15,6 +16,7 @@ pub(super) struct Table {
     offered_s: Vec<f64>,
     pub(super) unsteady_s: Option<(f64, f64)>,
     disagree: u32,
+    pub(super) rows: Vec<Row>,
 }
 
 impl Table {
@@ -46,6 +48,7 @@ impl Table {
             offered_s: if self.follows { Vec::new() } else { self.offered_s },
             unsteady_s: self.unsteady_s.filter(|_| !self.follows),
             disagree: self.disagree,
+            outvoted: Outvoted::of(&self.rows),
             ..TimeSource::default()
         };
         (self.lines > 0).then_some((source, self.lines))

@@ -15,6 +15,10 @@ impl TimeSource {
                 let count: u64 = value.trim().parse().ok()?;
                 Some(Self { daemon, follows: Some(count > 0), ..Self::default() })
             }
+            // `n/a (n/a)` where it has no server: none is configured, or it believes that the network is down.
+            "Server" if value.trim().starts_with("n/a") => {
+                Some(Self { daemon, asks_nobody: true, ..Self::default() })
+            }
             _ => None,
         }
     }
@@ -51,6 +55,13 @@ mod tests {
             assert!((span(text).unwrap() - seconds).abs() < 1e-12, "{text}");
         }
         assert_eq!((span(""), span("n/a")), (None, None));
+    }
+
+    #[test]
+    fn a_server_that_is_not_known_is_told() {
+        let of = |value| TimeSource::of_timesync("Server", value);
+        assert!(of(" n/a (n/a)").unwrap().asks_nobody);
+        assert_eq!(of("192.0.2.1 (a.example)"), None);
     }
 
     proptest! {

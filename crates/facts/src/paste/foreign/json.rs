@@ -43,6 +43,11 @@ pub(super) struct Free {
 }
 
 impl Free {
+    /// Whether no value of such a key is open.
+    pub(super) fn is_outside(&self) -> bool {
+        self.depth == 0
+    }
+
     /// Covers the free text in a line; `bare` is the line without blanks and signs of quotation.
     pub(super) fn cover(&mut self, bare: &str, line: &mut [u8]) {
         let opens = bare.starts_with(['{', '"', '[', ']', '}', ',']);

@@ -15,6 +15,8 @@ use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
 use commands::Listing;
 use rows::Table;
 
+/// Bytes of the shortest row that could say something of a clocksource.
+const SHORTEST: usize = 12;
 /// The byte that covers the text.
 const COVER: u8 = b'x';
 
@@ -47,6 +49,10 @@ impl Foreign {
         if self.is_of_the_log(line) {
             return false;
         }
+        if self.is_too_short(line) {
+            self.blank = line.iter().all(u8::is_ascii_whitespace);
+            return false;
+        }
         let text = line_text(line).into_owned();
         let bare = text.trim_matches(['>', ' ', '\t', '\r']);
         let after_blank = std::mem::replace(&mut self.blank, bare.is_empty());
@@ -69,6 +75,16 @@ impl Foreign {
             self.blank = false;
         }
         is_it
+    }
+
+    /// Whether a line in other text is too short for a row, and has no sign of a prompt, a heading or of JSON: texts of
+    /// many short lines are not examined one by one.
+    fn is_too_short(&self, line: &[u8]) -> bool {
+        const SIGNS: &[u8] = b"$#%`~{}[]\"PD\xe2";
+        self.block == Block::None
+            && self.free.is_outside()
+            && line.len() < SHORTEST
+            && !line.iter().any(|byte| SIGNS.contains(byte))
     }
 
     /// Whether the whole line is of such an output.
