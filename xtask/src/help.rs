@@ -45,7 +45,7 @@ machine.
     );
     say!(
         "seconds: on two quiet processors, after what is shared; ci: in each run of it,
-in the short form; (in brackets: a short form for --short alone);
+in the short form (in brackets: a short form for --short alone);
 E: boots guests, or depends on the host's load: a failure is tried once more;
 the last line of a step: what it needs
 "

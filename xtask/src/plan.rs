@@ -47,7 +47,7 @@ pub(crate) enum Wish {
 pub(crate) struct Plan {
     /// In order, with whether the short form is meant.
     pub(crate) steps: Vec<(&'static Step, bool)>,
-    /// Steps of which the short form was asked for, and that have none.
+    /// Steps of which the short form was requested, and that do not have one.
     pub(crate) whole: Vec<&'static str>,
     /// Run at the end, whole, if there is time.
     pub(crate) turn: Vec<&'static Step>,

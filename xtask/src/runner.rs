@@ -133,7 +133,7 @@ fn begun() -> Instant {
     now.checked_sub(Duration::from_secs(before.unwrap_or(0))).unwrap_or(now)
 }
 
-/// Refuses names that are no steps.
+/// Refuses names that are not those of steps.
 fn check_may_skip(names: &[String]) -> Result<(), String> {
     names.iter().try_for_each(|name| {
         if matches!(name.as_str(), "all" | "ci") {
