@@ -33,6 +33,11 @@ impl Answer {
         matches!(self.code, Some(124 | 137))
     }
 
+    /// How it ended, in words.
+    pub(crate) fn how(&self) -> String {
+        how(self.code)
+    }
+
     /// The last line that is not empty, without the name of the script at its start.
     pub(crate) fn reason(&self) -> &str {
         let last = self.text.lines().rev().find(|line| !line.trim().is_empty());
@@ -163,10 +168,30 @@ impl std::fmt::Display for Call {
 }
 
 fn failure(name: &str, code: Option<i32>) -> Stop {
-    Stop::fail(match code {
+    Stop::fail(format!("`{name}` {}", how(code)))
+}
+
+fn how(code: Option<i32>) -> String {
+    match code {
         // Of `timeout`.
-        Some(124 | 137) => format!("`{name}` took too long and was ended"),
-        Some(code) => format!("`{name}` ended with {code}"),
-        None => format!("`{name}` was killed"),
-    })
+        Some(124 | 137) => "took too long and was ended".to_owned(),
+        Some(code) => format!("ended with {code}"),
+        None => "was killed".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_says_by_its_exit_code_what_is_missing() {
+        let context = Context::new(&std::env::temp_dir(), None);
+        let ends =
+            |code: &str| call("sh -c").arg(format!("echo x: why; exit {code}")).script(&context);
+        assert_eq!(ends("0"), Ok(()));
+        assert_eq!(ends("77"), Err(Stop::skip("why")));
+        assert_eq!(ends("75"), Err(Stop::no_network("why")));
+        assert!(matches!(ends("1"), Err(Stop::Fail(_))));
+    }
 }

@@ -1,6 +1,6 @@
 //! `./test.sh --help`.
 
-use crate::plan::{CI_BUDGET, DEFAULT_BUDGET, TURNS};
+use crate::plan::{CI_BUDGET, CI_LAST_BEGIN, DEFAULT_BUDGET, SHORT_BY_NAME, TURNS};
 use crate::step::{Step, Tier};
 use crate::steps::STEPS;
 use std::collections::BTreeSet;
@@ -13,11 +13,13 @@ pub(crate) fn print() {
                       no network: {} minutes at most on two quiet processors
                       from a clean clone, compiling included
   ./test.sh all       everything but the steps by name
-  ./test.sh STEP...   these steps; --short before them: in the form that
-                      continuous integration has in each run
+  ./test.sh STEP...   these steps; --short before them: in their short form,
+                      where they have one
   ./test.sh ci [TURN] what .ci/run runs, in {} minutes with its tools: the
-                      default tier, the short form of each step that has one,
-                      and one row of the turns below, which the commit decides
+                      default tier; the steps with a number under ci, for so
+                      many seconds; and one row of the turns below, whole,
+                      which the commit decides. A step of the row has no short
+                      form beside it
   ./test.sh --needs steps|packages|targets|tools [all | ci [TURN] | STEP...]
                       what such a run wants installed, one a line, for
                       installers
@@ -42,12 +44,13 @@ machine.
         CI_BUDGET / 60
     );
     say!(
-        "seconds: on two quiet processors, after what is shared; ci: its short form;
+        "seconds: on two quiet processors, after what is shared; ci: in each run of it,
+in the short form (in brackets: a short form for --short alone);
 E: boots guests, or depends on the host's load: a failure is tried once more;
 the last line of a step: what it needs
 "
     );
-    say!("{:<20} {:>7} {:>4} {:>6}", "step", "seconds", "ci", "budget");
+    say!("{:<20} {:>7} {:>5} {:>6}", "step", "seconds", "ci", "budget");
     for tier in [Tier::Default, Tier::All, Tier::Named, Tier::Shared] {
         say!(
             "\n{}",
@@ -67,16 +70,22 @@ the last line of a step: what it needs
             }
         }
     }
-    say!("\nTurns of continuous integration");
+    say!("\nTurns of continuous integration; no step begins after {} minutes", CI_LAST_BEGIN / 60);
     for (index, names) in TURNS.iter().enumerate() {
         say!("  {:>2}  {}", index + 1, names.join(", "));
     }
 }
 
 fn line(step: &Step) -> String {
-    let short = step.short.map_or_else(String::new, |seconds| seconds.to_string());
+    let short = step.short.map_or_else(String::new, |seconds| {
+        if SHORT_BY_NAME.contains(&step.name) {
+            format!("({seconds})")
+        } else {
+            seconds.to_string()
+        }
+    });
     let emulated = if step.emulated { "  E" } else { "" };
-    format!("{:<18} {:>7} {short:>4} {:>6}{emulated}", step.name, step.seconds, step.budget)
+    format!("{:<18} {:>7} {short:>5} {:>6}{emulated}", step.name, step.seconds, step.budget)
 }
 
 /// Shared work, tools and packages, each once.

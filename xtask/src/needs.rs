@@ -52,13 +52,17 @@ pub(crate) enum Kind {
 }
 
 pub(crate) const QEMU: Need = Need::Tool("qemu-system-x86_64", "qemu-system-x86");
-pub(crate) const CC: Need = Need::Tool("cc", "gcc");
+/// With what the linker needs of the C library.
+pub(crate) const CC: Need = Need::Tool("cc", "gcc libc6-dev");
 /// An archive of C programs for guests.
 pub(crate) const LIBC: Need = Need::Package("libc6-dev");
 pub(crate) const MUSL: Need = Need::Target("x86_64-unknown-linux-musl");
 pub(crate) const DPKG: Need = Need::Tool("dpkg", "dpkg");
 pub(crate) const QEMU_IMG: Need = Need::Tool("qemu-img", "qemu-utils");
-pub(crate) const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap");
+/// With the keys of Debian's archive, which other distributions do not have.
+pub(crate) const MMDEBSTRAP: Need = Need::Tool("mmdebstrap", "mmdebstrap debian-archive-keyring");
+/// The keys that sign the archive from which kernels for guests come; Debian always has them.
+pub(crate) const KEYRING: Need = Need::Package("debian-archive-keyring");
 pub(crate) const MKE2FS: Need = Need::Tool("mke2fs", "e2fsprogs");
 
 impl Need {
@@ -199,13 +203,15 @@ fn succeeds(words: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The compiler's installed targets; none without rustup.
-pub(crate) fn targets() -> Vec<String> {
-    let listed = Command::new("rustup").args(["target", "list", "--installed"]).output();
-    let text = listed
-        .map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned())
-        .unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+/// Whether the compiler has the standard library, or at least `core`, of a target. The compiler is asked, because not every
+/// one is rustup's.
+pub(crate) fn has_target(triple: &str) -> bool {
+    let mut asked = Command::new("rustc");
+    asked.args(["--print", "target-libdir", "--target", triple]).stderr(Stdio::null());
+    asked.output().is_ok_and(|answer| {
+        let directory = String::from_utf8_lossy(&answer.stdout).trim_end().to_owned();
+        answer.status.success() && Path::new(&directory).is_dir()
+    })
 }
 
 pub(crate) fn is_root() -> bool {
@@ -213,4 +219,35 @@ pub(crate) fn is_root() -> bool {
     status
         .lines()
         .any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The compiler's own target, which is always installed.
+    pub(crate) fn host() -> String {
+        let asked = Command::new("rustc").arg("-vV").output().unwrap();
+        let text = String::from_utf8(asked.stdout).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+    }
+
+    #[test]
+    fn targets_are_those_of_the_compiler() {
+        assert!(has_target(&host()));
+        assert!(!has_target("vax-unknown-ultrix") && !has_target(""));
+    }
+
+    #[test]
+    fn steps_with_guests_want_the_keys_of_the_archive() {
+        for step in crate::steps::STEPS {
+            let needs = of(step);
+            if needs.contains(&QEMU) && step.name != "vm" {
+                let words: Vec<String> =
+                    needs.iter().filter_map(|need| need.line()).map(|(_, line)| line).collect();
+                let has = words.iter().any(|line| line.contains("debian-archive-keyring"));
+                assert!(has, "{}", step.name);
+            }
+        }
+    }
 }

@@ -14,19 +14,24 @@ pub(crate) const CI_LAST_BEGIN: u64 = 35 * 60;
 /// Steps that still run then are ended.
 pub(crate) const CI_END: u64 = 49 * 60;
 
-/// Steps of which continuous integration runs one row each time, whole.
+/// Steps of which continuous integration runs one row each time, whole, in this order: the long ones last, so that each
+/// begins in time. A test adds up the table's seconds.
 pub(crate) const TURNS: &[&[&str]] = &[
-    &["packages", "deploy"],
-    &["fleet", "no-default-features"],
-    &["boots", "vm"],
-    &["fix", "emulator"],
-    &["wall-clock"],
-    &["paravirt", "crash"],
+    &["deploy", "packages"],
+    &["no-default-features", "fleet"],
+    &["boots", "vm", "clock", "forgery"],
+    &["fix", "emulator", "targets", "alert"],
+    &["wall-clock", "crash"],
+    &["paravirt"],
     &["miri", "tsan", "book-html", "who-calibration"],
-    &["fuzz", "scenarios", "wheels"],
+    &["scenarios", "wheels", "fuzz"],
     &["formats", "watch", "who", "calibration"],
     &["msrv", "agreement", "speed"],
 ];
+
+/// Steps whose short form is too long for every run of continuous integration: it is for `--short`, and a turn has them
+/// whole.
+pub(crate) const SHORT_BY_NAME: &[&str] = &["wall-clock", "calibration", "who-calibration"];
 
 /// The request.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub(crate) enum Wish {
 pub(crate) struct Plan {
     /// In order, with whether the short form is meant.
     pub(crate) steps: Vec<(&'static Step, bool)>,
+    /// Steps of which the short form was requested, and that do not have one.
+    pub(crate) whole: Vec<&'static str>,
     /// Run at the end, whole, if there is time.
     pub(crate) turn: Vec<&'static Step>,
     /// For continuous integration: which turn it is and why.
@@ -110,6 +117,10 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
     let of = |tiers: &[Tier]| -> Vec<(&'static Step, bool)> {
         STEPS.iter().filter(|step| tiers.contains(&step.tier)).map(|step| (*step, false)).collect()
     };
+    let later = words.iter().skip(1).find(|word| matches!(**word, "--short" | "--needs"));
+    if let Some(option) = later {
+        return Err(format!("{option} comes first: ./test.sh {option} ...; see ./test.sh --help"));
+    }
     match words {
         [] => Ok(Plan {
             steps: of(&[Tier::Default]),
@@ -121,8 +132,11 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
         ["ci" | "--ci", turn] => {
             let number = turn.parse().ok().filter(|number| (1..=TURNS.len()).contains(number));
             number.map(|number| turn_of(number - 1, "asked for")).ok_or_else(|| {
-                format!("ci {turn}: the turns are 1 to {}; see ./test.sh --help", TURNS.len())
+                format!("ci {turn:?}: the turns are 1 to {}; see ./test.sh --help", TURNS.len())
             })
+        }
+        ["ci" | "--ci", ..] => {
+            Err(format!("ci takes one turn, from 1 to {}; see ./test.sh --help", TURNS.len()))
         }
         names => {
             let short = names.first() == Some(&"--short");
@@ -138,7 +152,11 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
                     steps.push((step, short && step.short.is_some()));
                 }
             }
-            Ok(Plan { steps, ..Plan::default() })
+            let without = |(step, is_short): &(&'static Step, bool)| {
+                (short && !is_short).then_some(step.name)
+            };
+            let whole = steps.iter().filter_map(without).collect();
+            Ok(Plan { steps, whole, ..Plan::default() })
         }
     }
 }
@@ -149,22 +167,36 @@ pub(crate) fn find(name: &str) -> Result<&'static Step, String> {
         if matches!(name, "all" | "ci" | "--ci") {
             return format!("{name} goes without steps beside it");
         }
-        if name.starts_with('-') {
-            return format!("no option {name} here; see ./test.sh --help");
+        if name == "default" {
+            return "the default tier is ./test.sh without a word".to_owned();
         }
-        let lower = name.to_lowercase();
+        if name.starts_with('-') {
+            let mut words = steps().map(|step| step.name).chain(["all"]);
+            let guess = words.find(|word| *word == name.trim_start_matches('-'));
+            let guess = guess.or_else(|| nearest(name, &["--help", "--short", "--needs"]));
+            let guess = guess.filter(|guess| *guess != name);
+            return format!("no option {name} here{}; see ./test.sh --help", perhaps(guess));
+        }
         if name.is_empty() {
             return "an empty word is no step; ./test.sh --help lists the steps".to_owned();
         }
         if steps().flat_map(|step| step.uses).any(|used| used.name == name) {
             return format!("{name} is made when a step needs it, and is no step of its own");
         }
-        let near = steps().map(|step| (distance(&lower, step.name), step.name)).min();
-        // Half the letters right is a guess worth a line.
-        let guess = near.filter(|(edits, found)| 2 * edits <= found.len().max(2));
-        let guess = guess.map_or(String::new(), |(_, found)| format!(", perhaps {found}"));
+        let words: Vec<&str> = steps().map(|step| step.name).chain(["all"]).collect();
+        let guess = perhaps(nearest(&name.to_lowercase(), &words));
         format!("no step {name:?}{guess}; ./test.sh --help lists the steps")
     })
+}
+
+fn perhaps(guess: Option<&str>) -> String {
+    guess.map_or_else(String::new, |guess| format!(", perhaps {guess}"))
+}
+
+/// The word that was probably meant: half the letters right is a guess worth a line.
+fn nearest<'a>(typed: &str, words: &[&'a str]) -> Option<&'a str> {
+    let near = words.iter().map(|word| (distance(typed, word), *word)).min();
+    near.filter(|(edits, found)| 2 * edits <= found.len().max(2)).map(|(_, found)| found)
 }
 
 /// The letters to insert, delete or replace to get from one word to the other (Levenshtein).
@@ -190,19 +222,21 @@ fn ci(commit: &str) -> Plan {
 }
 
 fn turn_of(turn: usize, why: &str) -> Plan {
+    let names = TURNS.get(turn).copied().unwrap_or_default();
     let mut steps: Vec<(&'static Step, bool)> = Vec::new();
     for step in STEPS {
+        // A step that is whole in the turn needs no short form.
+        let is_left_out = names.contains(&step.name) || SHORT_BY_NAME.contains(&step.name);
         if step.tier == Tier::Default {
             steps.push((*step, false));
-        } else if let Some(short) = step.short {
+        } else if let Some(short) = step.short.filter(|_| !is_left_out) {
             // Some steps are short without a short form.
             steps.push((*step, short < step.seconds));
         }
     }
-    let names = TURNS.get(turn).copied().unwrap_or_default();
     let turn_said = format!("turn {} of {}, {why}: {}", turn + 1, TURNS.len(), names.join(", "));
     let turn = names.iter().filter_map(|name| find(name).ok()).collect();
-    Plan { steps, turn, turn_said: Some(turn_said), budget: Some(CI_BUDGET) }
+    Plan { steps, turn, turn_said: Some(turn_said), budget: Some(CI_BUDGET), ..Plan::default() }
 }
 
 fn head() -> Result<String, String> {
@@ -219,7 +253,9 @@ fn head() -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use crate::runner::{latest_begin, seconds_of};
+    use crate::step::Done;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn names(words: &[&str]) -> Vec<&'static str> {
         plan(words).unwrap().all().iter().map(|step| step.name).collect()
@@ -281,6 +317,29 @@ mod tests {
     }
 
     #[test]
+    fn plan_wrong_words_are_answered_with_what_was_meant() {
+        for (words, said) in [
+            (&["default"][..], "./test.sh without a word"),
+            (&["al"], "perhaps all;"),
+            (&["alll"], "perhaps all;"),
+            (&["--all"], "perhaps all;"),
+            (&["--fmt"], "perhaps fmt;"),
+            (&["--hlep"], "perhaps --help;"),
+            (&["--list"], "no option --list here;"),
+            (&["ci", "1", "2"], "ci takes one turn, from 1 to 10;"),
+            (&["ci", "all"], "ci \"all\": the turns are 1 to 10;"),
+            (&["ci", ""], "ci \"\": the turns are"),
+            (&["fmt", "--short"], "--short comes first"),
+            (&["all", "--needs", "packages"], "--needs comes first"),
+        ] {
+            let error = plan(words).unwrap_err();
+            assert!(error.contains(said), "{words:?}: {error}");
+        }
+        assert_eq!(plan(&["--short", "fmt", "fix"]).unwrap().whole, ["fmt"]);
+        assert!(plan(&["fmt"]).unwrap().whole.is_empty());
+    }
+
+    #[test]
     fn ci_every_step_of_all_is_in_each_run_or_in_a_turn() {
         let runs: Vec<Plan> = (0..TURNS.len()).map(|turn| turn_of(turn, "")).collect();
         for step in STEPS.iter().filter(|step| matches!(step.tier, Tier::Default | Tier::All)) {
@@ -289,13 +348,74 @@ mod tests {
                     || plan.steps.iter().any(|(found, short)| found.name == step.name && !short)
             };
             assert!(runs.iter().any(whole), "{} is in no run", step.name);
-            // The exception needs an emulator that takes longer to compile than every run may.
-            if step.emulated && step.name != "paravirt" {
-                assert!(step.short.is_some(), "{} has no short form for each run", step.name);
-            }
+        }
+        for name in SHORT_BY_NAME {
+            assert!(find(name).unwrap().short.is_some(), "{name} has no short form");
         }
         for name in TURNS.iter().copied().flatten() {
             assert!(find(name).is_ok(), "{name} is not a step");
+        }
+    }
+
+    #[test]
+    fn ci_step_that_is_whole_has_no_short_form_beside_it() {
+        for turn in 0..TURNS.len() {
+            let mut seen = BTreeSet::new();
+            for step in turn_of(turn, "").all() {
+                assert!(seen.insert(step.name), "turn {}: {} is twice in it", turn + 1, step.name);
+            }
+        }
+    }
+
+    /// The most that an installer may take on a new machine, for the sum below, in seconds.
+    const TOOLS: u64 = 300;
+
+    /// Marks the work that a step shares as made, and returns the table's seconds of what had to be.
+    fn shared(step: &Step, made: &mut BTreeMap<&'static str, Done>) -> u64 {
+        let seconds = seconds_of(step, made) - step.seconds;
+        for used in step.uses {
+            shared(used, made);
+            made.insert(used.name, Ok(()));
+        }
+        seconds
+    }
+
+    /// The table's seconds of all before the turn, and what is made by then.
+    fn before_turn(plan: &Plan) -> (u64, BTreeMap<&'static str, Done>) {
+        // `clippy` compiles both, with the same compiler.
+        let mut made = BTreeMap::from([("compile", Ok(())), ("program", Ok(()))]);
+        let mut all = TOOLS;
+        let mut steps = plan.steps.as_slice();
+        while !steps.is_empty() {
+            // Two at a time, as the runner has them.
+            let beside = steps.iter().take_while(|(step, _)| step.beside).count().max(1);
+            let (group, later) = steps.split_at(beside);
+            all += group.iter().map(|(step, _)| shared(step, &mut made)).sum::<u64>();
+            let own = |(step, short): &(&'static Step, bool)| {
+                step.short.filter(|_| *short).unwrap_or(step.seconds)
+            };
+            let longest = group.iter().map(own).max().unwrap_or(0);
+            let sum: u64 = group.iter().map(own).sum();
+            all += if beside > 1 { sum.div_ceil(2).max(longest) } else { sum };
+            steps = later;
+        }
+        (all, made)
+    }
+
+    #[test]
+    fn ci_each_step_of_each_turn_begins_and_ends_in_time_by_the_table() {
+        for turn in 0..TURNS.len() {
+            let plan = turn_of(turn, "");
+            let (mut now, mut made) = before_turn(&plan);
+            println!("turn {}: {now} s before it", turn + 1);
+            for step in &plan.turn {
+                let latest = latest_begin(step, &made);
+                println!("  {} at {now} s, at the latest {latest} s", step.name);
+                assert!(now < latest, "turn {}: {} begins at {now} s", turn + 1, step.name);
+                now += shared(step, &mut made) + step.seconds;
+            }
+            println!("  end at {now} s");
+            assert!(now < CI_BUDGET, "turn {} ends at {now} s", turn + 1);
         }
     }
 

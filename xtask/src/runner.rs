@@ -47,9 +47,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
         .collect();
     // Unusable settings are refused before anything is made.
     let ready = || -> Result<_, String> {
-        if let Some(why) = may_skip.iter().find_map(|name| find(name).err()) {
-            return Err(format!("MAY_SKIP: {why}"));
-        }
+        check_may_skip(&may_skip)?;
         crate::settings::check(&plan.all(), |name| std::env::var_os(name))?;
         let slowness = slowness().map_err(|error| {
             format!("starting a thread on each processor: {error}; see `ulimit -u`")
@@ -82,6 +80,9 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     if let Some(said) = &plan.turn_said {
         say!("{said}");
     }
+    if !plan.whole.is_empty() {
+        say!("no short form, so whole: {}", plan.whole.join(", "));
+    }
     runner.fetch();
     let mark = Mark::now();
     let mut steps = plan.steps.as_slice();
@@ -97,7 +98,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     }
     for step in &plan.turn {
         // A step is not started if it would probably be ended in the middle.
-        let latest = CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(seconds_of(step, &runner.made)));
+        let latest = latest_begin(step, &runner.made);
         let elapsed = begun.elapsed().as_secs();
         if elapsed > latest {
             say!("\n== {}: not run", step.name);
@@ -132,8 +133,25 @@ fn begun() -> Instant {
     now.checked_sub(Duration::from_secs(before.unwrap_or(0))).unwrap_or(now)
 }
 
+/// Refuses names that are not those of steps.
+fn check_may_skip(names: &[String]) -> Result<(), String> {
+    names.iter().try_for_each(|name| {
+        if matches!(name.as_str(), "all" | "ci") {
+            return Err(format!(
+                "MAY_SKIP: {name} is no step; without STRICT, each may be skipped"
+            ));
+        }
+        find(name).map(|_| ()).map_err(|why| format!("MAY_SKIP: {why}"))
+    })
+}
+
+/// When a step of a turn begins at the latest, in seconds: with enough time for it.
+pub(crate) fn latest_begin(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
+    CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(seconds_of(step, made)))
+}
+
 /// The seconds of a step, with the shared work that has not been done yet.
-fn seconds_of(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
+pub(crate) fn seconds_of(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
     let unmade = step.uses.iter().filter(|used| !made.contains_key(used.name));
     step.seconds + unmade.map(|used| seconds_of(used, made)).sum::<u64>()
 }
@@ -368,6 +386,15 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn may_skip_takes_steps_alone() {
+        let check = |name: &str| check_may_skip(&["fmt".to_owned(), name.to_owned()]);
+        assert_eq!(check("watch"), Ok(()));
+        let error = check("all").unwrap_err();
+        assert!(error.contains("MAY_SKIP: all is no step"), "{error}");
+        assert!(check("acions").unwrap_err().contains("perhaps actions"));
+    }
 
     #[test]
     fn seconds_of_a_step_include_shared_work_until_it_is_done() {

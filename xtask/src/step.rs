@@ -31,8 +31,8 @@ pub(crate) struct Step {
     pub(crate) seconds: u64,
     /// The time that it may take there, in seconds; see [`crate::load`].
     pub(crate) budget: u64,
-    /// The duration in seconds of the short form, which every run of continuous integration uses; `None`: there is no
-    /// short form.
+    /// The duration in seconds of the short form, which every run of continuous integration uses, unless
+    /// [`crate::plan::SHORT_BY_NAME`] has the step; `None`: there is no short form.
     pub(crate) short: Option<u64>,
     /// Without these it is skipped.
     pub(crate) needs: &'static [Need],

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::needs::{CC, DPKG, LIBC, Need, QEMU};
 use crate::step::{Done, Step, Stop, Tier};
-use crate::steps::guest_parts::{STATIC_PROGRAM, TESTBED};
+use crate::steps::guest_parts::{STATIC_PROGRAM, TESTBED, error_of, unfetched};
 use crate::steps::rust::PROGRAM;
 
 /// Boots of the short form: one for each architecture and each verdict.
@@ -55,7 +55,9 @@ fn boots(context: &Context) -> Done {
         return Ok(());
     }
     if !answer.text.contains("compared agree") {
-        return Err(Stop::no_network("the kernels could not be fetched, or no guest came up"));
+        // It did not get to the end.
+        let why = unfetched(error_of(&answer.text), "the kernels could not be fetched");
+        return Err(why.unwrap_or_else(|| Stop::fail(format!("testbed run: {}", answer.how()))));
     }
     let complaints = complaints(&answer.text);
     if complaints.is_empty() && answer.code == Some(1) {
@@ -64,17 +66,14 @@ fn boots(context: &Context) -> Done {
         say!("-- boots: as predicted, and not as the case file expects; see above");
         return Ok(());
     }
-    if !complaints.is_empty() && complaints.iter().all(|complaint| complaint.unfetched) {
-        return Err(Stop::no_network(
-            "a kernel could not be fetched; the others choose as predicted",
-        ));
+    let missing: Option<Vec<&Stop>> =
+        complaints.iter().map(|complaint| complaint.unfetched.as_ref()).collect();
+    if let Some(stop) = missing.and_then(|stops| stops.first().copied().cloned()) {
+        return Err(stop);
     }
     let names: Vec<&str> = complaints.iter().map(|complaint| complaint.boot.as_str()).collect();
     if names.is_empty() {
-        return Err(Stop::fail(format!(
-            "testbed run ended with {:?}, and names no boot",
-            answer.code
-        )));
+        return Err(Stop::fail(format!("testbed run: {}, and it names no boot", answer.how())));
     }
     context.again.replace(names.join(","));
     Err(Stop::fail(format!("not as predicted, or not up: {}", names.join(", "))))
@@ -84,8 +83,8 @@ fn boots(context: &Context) -> Done {
 #[derive(Debug, Eq, PartialEq)]
 struct Complaint {
     boot: String,
-    /// It was not booted, because its kernel could not be fetched.
-    unfetched: bool,
+    /// Why its kernel could not be fetched, so that it was not booted.
+    unfetched: Option<Stop>,
 }
 
 fn complaints(text: &str) -> Vec<Complaint> {
@@ -93,7 +92,7 @@ fn complaints(text: &str) -> Vec<Complaint> {
     let mut boot = "";
     for line in text.lines() {
         if !line.starts_with(' ') {
-            boot = line.split_whitespace().next().filter(|word| word.contains('@')).unwrap_or("");
+            boot = boot_of(line).unwrap_or("");
         }
         let inner = line.strip_prefix("    ").unwrap_or_default();
         let failed = line.contains("FAILED: ");
@@ -105,11 +104,23 @@ fn complaints(text: &str) -> Vec<Complaint> {
         {
             continue;
         }
-        let unfetched =
-            failed && ["apt", "fetch", "archive"].iter().any(|word| line.contains(word));
+        let what = "a kernel could not be fetched; the others choose as predicted";
+        let unfetched = failed.then(|| unfetched(&said_of(text, line), what)).flatten();
         found.push(Complaint { boot: boot.to_owned(), unfetched });
     }
     found
+}
+
+/// The boot that a line begins with.
+fn boot_of(line: &str) -> Option<&str> {
+    line.split(' ').next().filter(|word| word.contains('@'))
+}
+
+/// A line, and those up to the next boot: the errors of apt have several lines.
+fn said_of(text: &str, line: &str) -> String {
+    let lines = text.lines().skip_while(|found| *found != line);
+    let more = lines.skip(1).take_while(|line| boot_of(line).is_none());
+    std::iter::once(line).chain(more).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -127,15 +138,22 @@ smp2@6.1    [hpet]
 no-hpet@6.1    [acpi_pm]  agrees
     DISAGREES verdict ok
 q35@6.1     FAILED: the guest said nothing for 60 s
-i386@6.1-pae  FAILED: fetching package lists left none
+i386@6.1-pae  FAILED: getting the kernel `6.1-pae` (x): fetching package lists left none
+smp1@6.1    FAILED: getting the kernel `6.1` (x): downloading linux failed (exit status: 100): W: slow
+E: Failed to fetch http://d/pool/linux.deb  Could not connect
+old@5.10    FAILED: getting the kernel `5.10` (x): no package matches `x`; the archive may have moved on
 pit@6.1     [tsc]  agrees
     THE CASE FILE EXPECTS [hpet]
-6 boots; 3 of 4 compared agree in 9 s; 2 boots failed
+8 boots; 3 of 4 compared agree in 9 s; 4 boots failed
 ";
         let found = complaints(text);
         let names: Vec<&str> = found.iter().map(|complaint| complaint.boot.as_str()).collect();
-        assert_eq!(names, ["smp2@6.1", "no-hpet@6.1", "q35@6.1", "i386@6.1-pae"]);
-        let unfetched: Vec<bool> = found.iter().map(|complaint| complaint.unfetched).collect();
-        assert_eq!(unfetched, [false, false, false, true]);
+        assert_eq!(
+            names,
+            ["smp2@6.1", "no-hpet@6.1", "q35@6.1", "i386@6.1-pae", "smp1@6.1", "old@5.10"]
+        );
+        let unfetched: Vec<bool> =
+            found.iter().map(|complaint| complaint.unfetched.is_some()).collect();
+        assert_eq!(unfetched, [false, false, false, true, true, false]);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::call::call;
 use crate::context::Context;
-use crate::needs::{Need, is_command, targets};
+use crate::needs::{Need, has_target, is_command};
 use crate::step::{Done, Step, Stop, Tier};
 
 const I686: &str = "i686-unknown-linux-musl";
@@ -30,7 +30,7 @@ pub(crate) static CLOCK: Step = Step {
     beside: false,
     seconds: 115,
     budget: 300,
-    short: Some(115),
+    short: None,
     needs: &[],
     uses: &[],
     run: |context| {
@@ -61,7 +61,7 @@ pub(crate) static TARGETS: Step = Step {
     beside: false,
     seconds: 170,
     budget: 420,
-    short: Some(170),
+    short: None,
     needs: &[
         Need::Target(I686),
         Need::Target(MUSL),
@@ -80,10 +80,8 @@ pub(crate) static TARGETS: Step = Step {
 };
 
 fn other_targets(context: &Context) -> Done {
-    let installed = targets();
-    let has = |target: &str| installed.iter().any(|found| found == target);
     let mut missing = Vec::new();
-    if has(I686) {
+    if has_target(I686) {
         call("cargo test --locked -p clocksmith --target").arg(I686).run(context)?;
     } else {
         missing.push(I686);
@@ -92,7 +90,7 @@ fn other_targets(context: &Context) -> Done {
     let of_gnu =
         call("cargo test --locked -p clocksmith --test hostile --target x86_64-unknown-linux-gnu");
     of_gnu.env("RUSTFLAGS", "-C target-feature=+crt-static").run(context)?;
-    if has(MUSL) {
+    if has_target(MUSL) {
         // Position-independent, and not.
         for model in ["pie", "static"] {
             call("cargo test --locked -p clocksmith --test hostile --target")
@@ -103,7 +101,7 @@ fn other_targets(context: &Context) -> Done {
     } else {
         missing.push(MUSL);
     }
-    if has(AARCH64) && is_command("qemu-aarch64-static") {
+    if has_target(AARCH64) && is_command("qemu-aarch64-static") {
         call("cargo test --locked -p clocksmith --lib --test hostile --target")
             .arg(AARCH64)
             .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
@@ -114,7 +112,7 @@ fn other_targets(context: &Context) -> Done {
         missing.push("aarch64-unknown-linux-musl or qemu-user-static");
     }
     for target in CHECKED {
-        if has(target) {
+        if has_target(target) {
             call("cargo check --locked -p clocksmith --all-features --target")
                 .arg(target)
                 .run(context)?;
@@ -126,10 +124,15 @@ fn other_targets(context: &Context) -> Done {
         Err(Stop::Skip { .. }) => missing.extend(NONE),
         other => other?,
     }
+    without(&missing)
+}
+
+/// A target that is not installed is a missing tool, whatever the others say.
+fn without(missing: &[&str]) -> Done {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Stop::no_network(format!(
+    Err(Stop::skip(format!(
         "the others are good; not there: {} (rustup target add)",
         missing.join(", ")
     )))
@@ -183,3 +186,15 @@ pub(crate) static TSAN: Step = Step {
             .run(context)
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_that_is_not_installed_is_a_missing_tool_and_not_the_network() {
+        assert_eq!(without(&[]), Ok(()));
+        let Err(Stop::Skip { reason, network }) = without(&NONE) else { panic!("no skip") };
+        assert!(!network && reason.contains(NONE[0]) && reason.contains("rustup target add"));
+    }
+}

@@ -15,8 +15,8 @@ pub(crate) static FUZZ: Step = Step {
     tier: Tier::All,
     emulated: false,
     beside: false,
-    seconds: 540,
-    budget: 900,
+    seconds: 640,
+    budget: 960,
     short: None,
     needs: &[Need::Cargo("fuzz", "0.13.2"), Need::Tool("c++", "g++")],
     uses: &[],
@@ -57,4 +57,16 @@ fn fuzz_targets() -> Result<Vec<String>, Stop> {
         .collect();
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_seconds_are_enough_for_every_target() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/fuzz_targets");
+        let targets = std::fs::read_dir(directory).unwrap().count() as u64;
+        assert!(targets > 0 && FUZZ.seconds >= targets * SECONDS, "{targets} targets");
+    }
 }

@@ -2,9 +2,11 @@
 //!
 //! All guests get the program as packages have it: a debug one is too slow under emulation, and one build serves all.
 
-use crate::call::call;
+use crate::call::{Answer, call};
 use crate::context::Context;
-use crate::needs::{CC, DPKG, LIBC, MKE2FS, MMDEBSTRAP, MUSL, Need, QEMU, QEMU_IMG, is_root};
+use crate::needs::{
+    CC, DPKG, KEYRING, LIBC, MKE2FS, MMDEBSTRAP, MUSL, Need, QEMU, QEMU_IMG, has_target, is_root,
+};
 use crate::step::{Done, Step, Stop, Tier};
 
 const MUSL_TRIPLE: &str = "x86_64-unknown-linux-musl";
@@ -21,24 +23,19 @@ pub(crate) static STATIC_PROGRAM: Step = Step {
     short: None,
     needs: &[CC, MUSL],
     uses: &[],
-    run: |context| {
-        let answer = call("packaging/build.sh --out")
-            .arg(context.dir.join("dist"))
-            .arg("program-x86_64")
-            .answer(context)?;
-        if answer.good() {
-            return Ok(());
-        }
-        if crate::needs::targets().iter().any(|target| target == MUSL_TRIPLE)
-            && answer.code != Some(75)
-        {
-            return Err(Stop::fail("packaging/build.sh"));
-        }
-        Err(Stop::no_network(
-            "no static program for the guests: rustup target add x86_64-unknown-linux-musl",
-        ))
-    },
+    run: |context| static_program(context, MUSL_TRIPLE, "packaging/build.sh"),
 };
+
+/// A missing target is a missing tool, and a program that does not compile is a failure.
+fn static_program(context: &Context, triple: &str, script: &str) -> Done {
+    if !has_target(triple) {
+        return Err(Stop::skip(format!(
+            "no static program for the guests: rustup target add {triple}"
+        )));
+    }
+    let dist = context.dir.join("dist");
+    call(script).arg("--out").arg(dist).arg("program-x86_64").script(context)
+}
 
 /// The testbed and its tests.
 pub(crate) static TESTBED: Step = Step {
@@ -50,7 +47,7 @@ pub(crate) static TESTBED: Step = Step {
     seconds: 30,
     budget: 120,
     short: None,
-    needs: &[CC],
+    needs: &[CC, KEYRING],
     uses: &[],
     run: |context| call("cargo test --no-run --test live").workspace().run(context),
 };
@@ -94,10 +91,9 @@ pub(super) fn disk_image(context: &Context) -> Done {
     if answer.text.contains("needs root: it installs") {
         return Err(Stop::skip("no disk image, and only root can build one: testbed disk build"));
     }
-    if is_offline(&answer.text) {
-        return Err(Stop::no_network("the packages of the disk image could not be fetched"));
-    }
-    Err(Stop::fail("testbed disk build"))
+    let why =
+        unfetched(error_of(&answer.text), "the packages of the disk image could not be fetched");
+    Err(why.unwrap_or_else(|| Stop::fail("testbed disk build")))
 }
 
 /// QEMU with paravirtual clocks under software emulation. It is compiled once; a build that was ended continues.
@@ -139,23 +135,65 @@ fn paravirt_emulator(context: &Context) -> Done {
     if answer.text.contains("the emulator cannot be built here: ") {
         return Err(Stop::skip(answer.reason()));
     }
-    if is_offline(&answer.text) {
-        return Err(Stop::no_network("the emulator's source could not be fetched"));
-    }
-    Err(Stop::fail(answer.reason()))
+    let why = unfetched(error_of(&answer.text), "the emulator's source could not be fetched");
+    Err(why.unwrap_or_else(|| Stop::fail(answer.reason())))
 }
 
-/// Whether a failure of the testbed is one of the network.
-fn is_offline(text: &str) -> bool {
-    [
-        "no Debian archive found",
+/// Fetches the kernels of a subset of the testbed's cases. Only a missing network is a skip: a testbed that fails in
+/// another way is broken.
+pub(super) fn fetch(context: &Context, subset: &str) -> Done {
+    let answer = context.testbed("fetch --subset").arg(subset).limit(300).answer(context)?;
+    if answer.good() {
+        return Ok(());
+    }
+    Err(unfetched_kernel(&answer).unwrap_or_else(|| {
+        Stop::fail(format!("testbed fetch --subset {subset}: {}", answer.how()))
+    }))
+}
+
+/// Why `testbed fetch` ended, if it is the network.
+fn unfetched_kernel(answer: &Answer) -> Option<Stop> {
+    let what = "the kernel could not be fetched";
+    // An archive that does not respond: it waits, and is ended.
+    let last = answer.text.lines().next_back().unwrap_or_default();
+    let waits = ["fetching package lists into ", "kernel "].iter().any(|way| last.starts_with(way));
+    if answer.is_late() && waits {
+        return Some(Stop::no_network(what));
+    }
+    unfetched(error_of(&answer.text), what)
+}
+
+/// The error with which the testbed ended: its last, which may have several lines. A panic has none.
+pub(super) fn error_of(text: &str) -> &str {
+    let begin = "testbed: ";
+    if text.starts_with(begin) && !text.contains("\ntestbed: ") {
+        return text;
+    }
+    text.rfind("\ntestbed: ").and_then(|at| text.get(at + 1..)).unwrap_or_default()
+}
+
+/// Whether an error of the testbed is that something cannot be fetched: because the network is missing, or because this
+/// system has no archive of Debian.
+pub(super) fn unfetched(error: &str, what: &str) -> Option<Stop> {
+    if error.contains("no Debian archive found") {
+        return Some(Stop::skip(format!(
+            "{what}: no Debian archive in apt's configuration: CLOCKSMITH_TESTBED_MIRROR=http://deb.debian.org/debian"
+        )));
+    }
+    // It responds, and the keys that sign it are not here.
+    if error.contains("NO_PUBKEY") {
+        return None;
+    }
+    let offline = [
         "Failed to fetch",
         "Could not resolve",
+        "Temporary failure resolving",
+        // The words of mmdebstrap.
         "apt-get update",
-        "fetching package lists",
-    ]
-    .iter()
-    .any(|words| text.contains(words))
+        // apt ends well if it reaches no archive at all.
+        "fetching package lists left none",
+    ];
+    offline.iter().any(|words| error.contains(words)).then(|| Stop::no_network(what))
 }
 
 /// The library's reader for guests.
@@ -171,7 +209,7 @@ pub(crate) static CLOCK_READER: Step = Step {
     needs: &[CC, MUSL],
     uses: &[],
     run: |context| {
-        if !crate::needs::targets().iter().any(|target| target == MUSL_TRIPLE) {
+        if !has_target(MUSL_TRIPLE) {
             return Err(Stop::skip(
                 "no reader for guests: rustup target add x86_64-unknown-linux-musl",
             ));
@@ -181,3 +219,70 @@ pub(crate) static CLOCK_READER: Step = Step {
             .run(context)
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::needs::tests::host;
+
+    fn is_network(stop: Option<Stop>) -> bool {
+        matches!(stop, Some(Stop::Skip { network: true, .. }))
+    }
+
+    fn fetched(code: i32, text: &str) -> Option<Stop> {
+        unfetched_kernel(&Answer { code: Some(code), text: text.to_owned() })
+    }
+
+    #[test]
+    fn fetch_only_a_missing_network_is_a_skip() {
+        let begin = "fetching package lists into /c/apt/bookworm-amd64\n";
+        let getting = "testbed: getting the kernel `6.1` (linux-image-*): ";
+        for end in [
+            "fetching package lists left none in /c/apt/bookworm-amd64",
+            "fetching package lists failed (exit status: 100): W: x\nE: Failed to fetch http://d/dists/sid/InRelease  403  Forbidden",
+            "downloading linux-image=6.1 failed (exit status: 100): E: Failed to fetch http://d/pool/l.deb  Temporary failure resolving 'd'",
+        ] {
+            assert!(is_network(fetched(2, &format!("{begin}{getting}{end}\n"))), "{end}");
+        }
+        assert!(is_network(fetched(124, begin)));
+        for (code, end) in [
+            (101, "thread 'main' panicked at testbed/src/kernel/store.rs:9:5:\nno"),
+            (124, "fetched, and then nothing"),
+            (2, "testbed: reading the catalogue kernels.toml: No such file or directory"),
+            (
+                2,
+                "testbed: getting the kernel `6.1` (linux-image-*): no package matches `linux-image-*`; the archive may have moved on",
+            ),
+            (
+                2,
+                "testbed: fetching package lists failed (exit status: 100): E: Failed to fetch http://d/InRelease  NO_PUBKEY 0E98",
+            ),
+            (2, "testbed: starting apt-get; the testbed needs apt: No such file or directory"),
+        ] {
+            assert_eq!(
+                fetched(code, &format!("{begin}  apt-get update: E: x\n{end}\n")),
+                None,
+                "{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn system_without_an_archive_lacks_a_setting_and_not_the_network() {
+        let stop = fetched(
+            2,
+            "testbed: getting the kernel `6.1` (x): no Debian archive found in apt's configuration; set it",
+        );
+        let Some(Stop::Skip { reason, network }) = stop else { panic!("{stop:?}") };
+        assert!(!network && reason.contains("CLOCKSMITH_TESTBED_MIRROR="), "{reason}");
+    }
+
+    #[test]
+    fn static_program_that_does_not_compile_is_a_failure_and_a_missing_target_a_missing_tool() {
+        let context = Context::new(&std::env::temp_dir(), None);
+        assert!(matches!(static_program(&context, &host(), "false"), Err(Stop::Fail(_))));
+        assert_eq!(static_program(&context, &host(), "true"), Ok(()));
+        let absent = static_program(&context, "vax-unknown-ultrix", "true");
+        assert!(matches!(absent, Err(Stop::Skip { network: false, .. })), "{absent:?}");
+    }
+}

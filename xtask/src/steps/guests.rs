@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::needs::{CC, DPKG, LIBC, MKE2FS, MMDEBSTRAP, Need, QEMU, QEMU_IMG};
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::guest_parts::{
-    CLOCK_READER, DISK_IMAGE, PARAVIRT_EMULATOR, STATIC_PROGRAM, TESTBED, disk_image,
+    CLOCK_READER, DISK_IMAGE, PARAVIRT_EMULATOR, STATIC_PROGRAM, TESTBED, disk_image, fetch,
 };
 use std::path::Path;
 
@@ -49,10 +49,7 @@ pub(crate) static SCENARIOS: Step = Step {
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
-        let fetched = context.testbed("fetch --subset smp2@6.1").limit(300).answer(context)?;
-        if !fetched.good() {
-            return Err(Stop::no_network("the kernel could not be fetched"));
-        }
+        fetch(context, "smp2@6.1")?;
         let (plain, under_run) = if context.short.get() {
             ("switch", "pause")
         } else {
@@ -89,10 +86,7 @@ pub(crate) static WALL_CLOCK: Step = Step {
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
         for kernel in ["6.1", "7.x"] {
-            let fetch = format!("fetch --subset smp2@{kernel}");
-            if !context.testbed(&fetch).limit(300).answer(context)?.good() {
-                return Err(Stop::no_network("the kernel could not be fetched"));
-            }
+            fetch(context, &format!("smp2@{kernel}"))?;
         }
         // Debian's 6.1 for clouds has no driver for the generation id, later ones have.
         let kernels = if context.short.get() { "7.x" } else { "6.1,7.x" };
@@ -152,7 +146,7 @@ pub(crate) static FORGERY: Step = Step {
     beside: false,
     seconds: 135,
     budget: 380,
-    short: Some(135),
+    short: None,
     needs: &[QEMU, CC, LIBC, DPKG, Need::Tool("promtool", "prometheus"), Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| live(context, "forgery::", 420),
@@ -241,7 +235,7 @@ pub(crate) static ALERT: Step = Step {
     beside: false,
     seconds: 120,
     budget: 400,
-    short: Some(120),
+    short: None,
     needs: &[
         QEMU,
         QEMU_IMG,
