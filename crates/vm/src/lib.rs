@@ -42,6 +42,8 @@ mod sh;
 mod shell;
 mod template;
 #[cfg(test)]
+mod readers_tests;
+#[cfg(test)]
 mod testing;
 mod unchosen;
 mod unread;
