@@ -37,6 +37,8 @@ mod named;
 mod other;
 mod parameters;
 mod placed;
+#[cfg(test)]
+mod readers_tests;
 mod saved;
 mod sh;
 mod shell;

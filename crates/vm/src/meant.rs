@@ -111,7 +111,9 @@ pub(crate) fn leave(document: &Document, findings: &mut [Finding]) {
         // A change that leaves the guest as it is can still make a comment or a description untrue.
         let named = named.or_else(|| {
             let (name, words) = option?;
-            let others = if matches!(*name, "kvmclock" | "hpet") { OTHER_CLOCKS } else { &[] };
+            // A comment about another clock stays true where the guest does.
+            let clocks = subject.is_some() && matches!(*name, "kvmclock" | "hpet");
+            let others = if clocks { OTHER_CLOCKS } else { &[] };
             prose.all.iter().filter(|(_, spoken)| *spoken == Spoken::Comment).find_map(
                 |(span, _)| {
                     let line = names(document, span, &[*words, others].concat())?;

@@ -76,7 +76,11 @@ pub(super) fn looked_for<'t>(
             let told = |piece: &&str| piece.len() >= least && tells(piece);
             // `host,.* -M` is a pattern with a dot, `2.5` a number: both are tried. So are `NAME=VALUE` and `VALUE`.
             let found = pieces(of_line)
-                .flat_map(|piece| std::iter::once(piece).chain(behind_equals(piece)))
+                .filter(|piece| !is_operator(of_line, piece))
+                .flat_map(|piece| {
+                    let values = behind_equals(piece).filter(move |it| !is_switch(text, piece, it));
+                    std::iter::once(piece).chain(values)
+                })
                 .find(told)
                 .or_else(|| {
                     let parts = pieces(of_line).filter(|_| searches);
@@ -160,6 +164,29 @@ fn is_unit(piece: &str) -> bool {
 /// Returns the parts of a piece after each `=`.
 fn behind_equals(piece: &str) -> impl Iterator<Item = &str> {
     piece.match_indices('=').filter_map(|(at, _)| piece.get(at + 1..))
+}
+
+/// Returns whether a value is only that of another switch: `migratable=off` looks for no `hpet=off`, unless the name is a
+/// variable that the script uses.
+fn is_switch(text: &str, piece: &str, value: &str) -> bool {
+    let name = piece.split('=').next().unwrap_or_default().trim_end_matches('+');
+    let used = || ["$", "${", "$(", "%"].iter().any(|it| text.contains(&format!("{it}{name}")));
+    listed("on off yes no true false", value) && !name.is_empty() && !used()
+}
+
+/// Returns whether a piece is an operator of a test: `-n` of `[ -n "$A" ]`.
+fn is_operator(line: &str, piece: &str) -> bool {
+    let letter = piece
+        .strip_prefix('-')
+        .is_some_and(|it| it.len() == 1 && it.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    let before = line.get(..at).unwrap_or_default().trim_end();
+    letter
+        && before.len() < at
+        && before
+            .rsplit(char::is_whitespace)
+            .next()
+            .is_some_and(|it| matches!(it, "[" | "[[" | "test" | "!" | "&&" | "||" | "-a" | "-o"))
 }
 
 /// A text with one blank for each sequence of them and for a continued line, and without quotes.

@@ -170,7 +170,9 @@ pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
             let says = says && !PARTLY.iter().any(|word| words.contains(word));
             let of_head = text.get(top..span.start).is_none_or(|between| between.trim().is_empty());
             if number <= HEAD
-                && (says || of_head && made(&words, &lower) || begins(text, &span, &words))
+                && (says
+                    || of_head && made(&words, &lower) && !is_purpose(document, &words)
+                    || begins(text, &span, &words))
             {
                 return Err(format!(
                     "line {number} states that a program generates or manages the file ({}): change \
@@ -181,6 +183,17 @@ pub(super) fn kept_by_hand(document: &Document) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns whether a line of a script's head describes what the script does: `NAME -- Generate a configuration`.
+fn is_purpose(document: &Document, line: &str) -> bool {
+    let mark = |c: char| c.is_whitespace() || "#/;*<!-:.".contains(c);
+    let name = crate::words::base(&document.name).to_ascii_lowercase();
+    let bare = line.trim_start_matches(mark);
+    let bare = bare.strip_prefix(&name).unwrap_or(bare).trim_start_matches(mark);
+    document.text.as_str().starts_with("#!")
+        && ["generate ", "generates ", "generating "].iter().any(|it| bare.starts_with(it))
+        && !["this file", "this script"].iter().any(|it| bare.contains(it))
 }
 
 /// Returns whether a line of a head states that a program generated the file.

@@ -80,7 +80,16 @@ fn names_image(line: &str) -> bool {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let sign = if clues.starts("#!") { Sign::Part } else { Sign::Declared };
-    clues.has(names_image).then_some(sign)
+    if clues.has(names_image) {
+        return Some(sign);
+    }
+    // An image of another author: what it generates is not known.
+    let other = |line: &str| {
+        let line = line.trim_start_matches(['-', ' ']);
+        line.strip_prefix("image:").is_some_and(|name| name.contains("qemu"))
+    };
+    let runs = clues.has(|line| line.contains("/dev/kvm")) && clues.has(other);
+    (runs && clues.has(|line| line.starts_with("services:"))).then_some(Sign::Part)
 }
 
 /// Returns the text of the here-documents that name an image; all other bytes are blanks, so that places do not change.

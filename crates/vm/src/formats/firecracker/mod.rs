@@ -34,6 +34,8 @@ pub(super) const FORMAT: Format = Format {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let keys = [
+        // The body of `PUT /boot-source`.
+        "kernel_image_path",
         "boot-source",
         "boot_source",
         "machine-config",

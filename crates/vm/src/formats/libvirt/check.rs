@@ -68,7 +68,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
 }
 
 /// The reason why a domain that cannot be moved is not a warning.
-const STAYS: &str = "it has a device or CPUs of this host, so it would not move anyway";
+const STAYS: &str = "it has a device of this host, so it would not move anyway";
 
 /// Returns whether only that a domain does not migrate is requested, and not invtsc.
 fn unmigratable(domain: &Domain<'_>) -> bool {
@@ -207,6 +207,14 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         };
         if !clock.iter().all(|flag| carried(&flag)) {
             fix.push_str("; by hand also tsc-frequency=HERTZ of the host");
+        }
+        let others: Vec<&str> =
+            lost.iter().filter(|flag| !told(flag)).map(String::as_str).collect();
+        if !others.is_empty() {
+            fix.push_str(&format!(
+                "; {} are lost too, and are appended by hand",
+                others.join(", ")
+            ));
         }
         let finding = Finding::new(rule!("lv-override-loses-clock"), cpu.whole.span()).fix(fix);
         let vmware = cpu.flag("vmware-cpuid-freq") == Some(true);

@@ -140,12 +140,10 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Returns whether the domain cannot migrate anyway: it has a device of the host, or its vCPUs are pinned.
+    /// Returns whether the domain cannot migrate anyway: it has a device of the host. Pinned CPUs are no device, and libvirt
+    /// moves and saves domains with them.
     pub(crate) fn stays(&self) -> bool {
-        let pinned = |domain: &Element| {
-            self.tree.within(domain).iter().any(|element| element.local() == "vcpupin")
-        };
-        self.has_device() || self.element.is_some_and(pinned)
+        self.has_device()
     }
 
     /// Returns whether the domain has a device of the host that prevents its migration.
@@ -335,7 +333,10 @@ impl<'a> Domain<'a> {
         let id = ids().find_map(Guest::of_words);
         let enlightened = ["relaxed", "vapic", "spinlocks", "stimer", "synic", "vpindex"]
             .into_iter()
-            .any(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on));
+            .filter(|name| self.switched("hyperv", name).is_some_and(|(_, on)| on))
+            .count();
+        // One alone is in examples of other systems too.
+        let (enlightened, weak) = (enlightened > 1, enlightened == 1);
         let os = self.child("os");
         let of_os = |name| os.and_then(|os| self.tree.children(os, name).next()).map(Element::text);
         // Other systems are also started without a boot loader.
@@ -376,7 +377,11 @@ impl<'a> Domain<'a> {
             Some(Guest::Windows) => ids().any(guest::old_windows),
             _ => names.iter().any(|name| guest::old_windows(name)),
         };
-        (document.system(declared, hinted, names), old, contradicted)
+        let mut known = document.system(declared, hinted, names);
+        if known.guest == Guest::Unknown && weak && !contradicted {
+            known = Known { guest: Guest::Windows, guessed: true };
+        }
+        (known, old, contradicted)
     }
 }
 

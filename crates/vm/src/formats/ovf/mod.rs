@@ -43,11 +43,13 @@ fn is_envelope(text: &str) -> bool {
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
     let text = clues.text;
-    if clues.starts("#!") && text.contains("Envelope") {
+    if !clues.begins_as_xml() && text.contains("Envelope") {
         let mut written = here_documents(text).into_iter();
         let any = written.any(|span| text.get(span).is_some_and(is_envelope));
         // Commands of the script take precedence over a file that it writes.
-        let sign = if text.contains("VBoxManage") { Sign::Part } else { Sign::Root };
+        let commands = ["modifyvm", "createvm", "setextradata"];
+        let makes = commands.iter().any(|it| text.contains(it));
+        let sign = if makes { Sign::Part } else { Sign::Root };
         return any.then_some(sign);
     }
     let envelope = clues.element("<Envelope") || clues.element("<ovf:Envelope");
@@ -55,7 +57,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
-    if document.text.as_str().starts_with("#!") {
+    let begin = document.text.as_str().trim_start_matches('\u{feff}').trim_start();
+    if !begin.starts_with('<') {
         return written(document, Kind::Ovf, is_envelope).ok_or_else(|| {
             LintError::whole("no here-document with an OVF that can be read is in the script")
         });

@@ -14,6 +14,7 @@ use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, listed};
+use std::borrow::Cow;
 
 /// Words before a command.
 pub(super) const BEFORE: &str = "sudo then else do if ! { && exec time command";
@@ -73,8 +74,42 @@ fn machine(names: &[String], program: usize) -> Option<String> {
     names.get(option + 1).cloned()
 }
 
+/// Returns a program of another language with the commands in its strings on lines of their own: `succeed("qm create 1
+/// --kvm 0")` of a test in Nix or Python. All places stay.
+fn opened(text: &str) -> Cow<'_, str> {
+    const TALKS: [&str; 4] = ["print(", "echo(", "log(", "info("];
+    let program = text.contains("testScript")
+        || text.lines().any(|it| it.starts_with("import ") || it.starts_with("from "));
+    if !program || text.starts_with("#!/bin/") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = text.as_bytes().to_vec();
+    for quote in ['"', '\''] {
+        for verb in ["qm create ", "qm set "] {
+            for (at, _) in text.match_indices(&format!("{quote}{verb}")) {
+                let inner = text.get(at + 1..).unwrap_or_default();
+                let Some(length) = inner.find([quote, '\n']) else { continue };
+                let numbered = inner.get(verb.len()..).unwrap_or_default();
+                let before = text.get(..at).unwrap_or_default().trim_end();
+                if numbered.starts_with(|c: char| c.is_ascii_digit())
+                    && before.ends_with(['(', '[', ','])
+                    && !TALKS.iter().any(|it| before.ends_with(it))
+                {
+                    for place in [at, at + 1 + length] {
+                        if let Some(byte) = out.get_mut(place) {
+                            *byte = b'\n';
+                        }
+                    }
+                }
+            }
+        }
+    }
+    String::from_utf8(out).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
 /// Whether a text is a script with such commands.
 pub(super) fn any(text: &str) -> bool {
+    let text = &*opened(text);
     let option = |word: &Word| word.literal().is_some_and(|word| word.starts_with('-'));
     appended::any(text)
         || ["qm create", "qm set", "pvesh create", "pvesh set"]
@@ -159,7 +194,7 @@ fn renamed(text: &str, machine: &str) -> bool {
 }
 
 pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
-    let text = document.text.as_str();
+    let text = &*opened(document.text.as_str());
     let conditions = conditions(&statements(text));
     // The body of a function or of a loop is indented.
     let always = |at: usize| {

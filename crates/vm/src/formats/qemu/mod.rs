@@ -44,6 +44,7 @@ use crate::limits::Limits;
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::is_unit;
+use crate::words::listed;
 use line::Line;
 use script::{Command, Script};
 use std::collections::HashMap;
@@ -80,7 +81,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         || text.contains("qemu-kvm")
         || text.contains("nixpkgs#qemu")
         || ["kvm", "/usr/bin/kvm", "/bin/kvm"].into_iter().any(option)
-        || option("qemu");
+        || option("qemu")
+        || clues.has(is_variable);
     // Options of these tools have the same names.
     let other = ["virt-install", "virt-xml"].iter().any(|tool| text.contains(tool));
     if other && !clues.has(|line| line.contains("qemu-system-")) {
@@ -112,6 +114,14 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Words);
     }
     clues.ends(&["args"]).then_some(Sign::Ending)
+}
+
+/// Returns whether a line begins with a variable for the emulator: `$QEMU_I386 -M pc`, `"${QEMU}" -m 1G`.
+fn is_variable(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap_or_default().trim_start_matches(['"', '@', '-']);
+    let named = name.starts_with('$') && name.to_ascii_uppercase().contains("QEMU");
+    named && !name.contains('=') && words.any(|word| listed("-M -machine -m -drive -cpu", word))
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {

@@ -207,7 +207,10 @@ impl Script {
         };
         let (mut told, mut alone) = (None, None);
         let begins = beginnings::of(&statements);
+        let mut separators = Vec::new();
         for (number, statement) in statements.iter().enumerate() {
+            // The words of an array are joined as IFS is at this place, whatever it is later.
+            separators.resize(number, variables.separator());
             if helpers.inside(number) {
                 continue;
             }
@@ -254,7 +257,7 @@ impl Script {
         }
         script.helper = helpers.unknown(&statements).or(told);
         if script.commands.is_empty() {
-            script.pool(text, &variables, &statements);
+            script.pool(text, &mut variables, &statements, &separators);
         }
         if script.commands.is_empty() {
             script.helper = script.helper.or(alone);
@@ -355,12 +358,23 @@ impl Script {
     }
 
     /// If no command was found, takes every word of the file, in order, as one list of options.
-    fn pool(&mut self, text: &str, variables: &Variables, statements: &[Statement]) {
+    fn pool(
+        &mut self,
+        text: &str,
+        variables: &mut Variables,
+        statements: &[Statement],
+        separators: &[Option<char>],
+    ) {
         let mut words = Vec::new();
         let mut option = false;
         let constants = constants::of(text);
         self.pooled = Pooled::of(statements);
-        for statement in statements.iter().filter(|it| !tests(it) && !queries(it)) {
+        let last = variables.separator();
+        for (number, statement) in statements.iter().enumerate() {
+            if tests(statement) || queries(statement) {
+                continue;
+            }
+            variables.join_with(separators.get(number).copied().unwrap_or(last));
             let prints = talks(statement.words.iter().map(|it| it.literal().unwrap_or_default()));
             for word in statement.words.iter().chain(statement.array.iter().flatten()) {
                 let expanded = variables.expand(std::slice::from_ref(word), None);

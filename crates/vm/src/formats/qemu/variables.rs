@@ -5,7 +5,7 @@ use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, name_length};
 use crate::words::listed;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The limit of expansion, in bytes: only variables that double each other reach it.
 const MOST_EXPANDED: usize = 4 << 20;
@@ -29,6 +29,10 @@ pub(super) struct Variables {
     now: BTreeMap<String, Value>,
     /// Alternative values of a variable.
     pub(super) others: BTreeMap<String, Vec<Value>>,
+    /// The variables that have the value that IFS had before the script set it: `OLD=$IFS`.
+    saved: BTreeSet<String>,
+    /// IFS at a place in the script, where it is not the last one.
+    separator_there: Option<Option<char>>,
     /// The cost of the expansion so far, in bytes.
     spent: Cell<usize>,
 }
@@ -66,6 +70,13 @@ impl Variables {
     /// Reads the assignments at the beginning of a statement, and returns the words after them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
+        // The shell's own separator again.
+        if let [unset, names @ ..] = words
+            && unset.literal() == Some("unset")
+            && names.iter().any(|name| name.literal() == Some("IFS"))
+        {
+            self.now.remove("IFS");
+        }
         if let [set, dashes, rest @ ..] = words
             && set.literal() == Some("set")
             && dashes.literal() == Some("--")
@@ -105,6 +116,10 @@ impl Variables {
             }
             index += 1;
             let last = index == words.len();
+            if self.keeps_separator(word, &name, append) || name == "IFS" && !last {
+                // `IFS=, read ...` is for that command only.
+                continue;
+            }
             let value = match &statement.array {
                 Some(array) if last => Value::Array(self.expand(array, None)),
                 _ => Value::Scalar(value),
@@ -127,6 +142,22 @@ impl Variables {
             }
         }
         words.get(index..).unwrap_or_default()
+    }
+
+    /// Whether an assignment keeps or restores the shell's own IFS: `OLD=$IFS`, `IFS=$OLD`.
+    fn keeps_separator(&mut self, word: &Word, name: &str, append: bool) -> bool {
+        let [Piece::Literal(text), Piece::Variable { name: from, .. }] = word.pieces.as_slice()
+        else {
+            return false;
+        };
+        let only = text.as_str().len() == name.len() + 1 && !append;
+        if only && from == "IFS" && !self.now.contains_key("IFS") {
+            self.saved.insert(name.to_owned());
+        } else if only && name == "IFS" && self.saved.contains(from) {
+            self.now.remove(name);
+            return true;
+        }
+        false
     }
 
     /// `NAME=value` or `NAME+=value`.
@@ -226,7 +257,13 @@ impl Variables {
                 .iter()
                 .filter_map(|(name, others)| Some(((*name).clone(), others.get(n)?.clone())));
             now.extend(all);
-            Self { now, others: BTreeMap::new(), spent: self.spent.clone() }
+            Self {
+                now,
+                others: BTreeMap::new(),
+                saved: self.saved.clone(),
+                separator_there: self.separator_there,
+                spent: self.spent.clone(),
+            }
         };
         (0..most.min(4)).map(with).collect()
     }
@@ -295,8 +332,16 @@ impl Variables {
         out
     }
 
+    /// Joins the words of arrays, from now on, with the separator that IFS had at another place.
+    pub(super) fn join_with(&mut self, separator: Option<char>) {
+        self.separator_there = Some(separator);
+    }
+
     /// Returns the separator of the words of `"${NAME[*]}"`: the first character of IFS.
-    fn separator(&self) -> Option<char> {
+    pub(super) fn separator(&self) -> Option<char> {
+        if let Some(there) = self.separator_there {
+            return there;
+        }
         match self.now.get("IFS") {
             None => Some(' '),
             Some(Value::Scalar(value)) => value.as_str().chars().next(),

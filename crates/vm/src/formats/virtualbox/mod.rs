@@ -50,7 +50,8 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         let small = text.to_ascii_lowercase();
         small.contains("vboxmanage") || small.contains("vboxinternal")
     };
-    if vagrant || names(clues.text) {
+    let code = |line: &str| names(line) && !script::is_comment(line);
+    if vagrant || clues.has(|line| code(line) || script::is_command(line)) {
         return Some(Sign::Words);
     }
     clues.ends(&["vbox", "vbox-prev"]).then_some(Sign::Ending)

@@ -13,8 +13,21 @@ fn setting(word: &Word<'_>) -> Setting {
     Setting { value: word.text.to_owned(), span: word.span.clone() }
 }
 
+/// Returns whether a line has a command of VBoxManage whose program is a variable: `$(VBM) modifyvm NAME --cpus 2`.
+pub(super) fn is_command(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let variable = |word: &&str| {
+        word.trim_start_matches(['-', '@', '"', '&', '(']).starts_with(['$', '%', '!'])
+    };
+    let at = words.iter().position(|word| matches!(*word, "modifyvm" | "createvm"));
+    let Some(at) = at.filter(|_| !is_comment(line)) else { return false };
+    let before = at.checked_sub(1).and_then(|at| words.get(at));
+    before.is_some_and(variable)
+        && words.iter().skip(at + 1).take(2).any(|word| word.starts_with("--"))
+}
+
 /// Returns whether a line is a comment.
-fn is_comment(line: &str) -> bool {
+pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     let lower = line.get(..4).unwrap_or(line).to_ascii_lowercase();
     line.starts_with('#')
