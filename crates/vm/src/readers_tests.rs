@@ -91,9 +91,3 @@ fn pinned_cpus_do_not_keep_a_domain_on_its_host() {
         plain
     );
 }
-
-#[test]
-fn processor_alone_has_no_hpet() {
-    let found = |text: &str| ids("a.sh", text).iter().any(|(id, _)| *id == "q-hpet-default-on");
-    assert!(!found("A=\"-cpu host,kvm=on,+invtsc,hv_time\"\nB=\"-cpu host -smp 2 -m 1G\"\n"));
-}

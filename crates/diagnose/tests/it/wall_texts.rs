@@ -79,7 +79,7 @@ fn constants_without_a_reference_are_not_figures() {
     }
     let real =
         text.replace("00000000 ()", "C0000201 (ntp.example)").replace("Not synchronised", "Normal");
-    assert!(wall(&why(&real)).1.contains("1.0 s off"));
+    assert!(wall(&why(&real)).1.contains("off by up to 1.0 s"));
 }
 
 #[test]

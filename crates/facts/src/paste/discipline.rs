@@ -344,7 +344,10 @@ fn timesync(page: &mut Page<'_>, at: usize) -> usize {
         return 0;
     }
     let mut end = at;
-    for number in at..page.len().min(at + 16) {
+    // Any text may begin with the word, so that it does not begin an output.
+    let above =
+        at.checked_sub(1).filter(|above| timesync_field(page.line(*above)) == Some("Server"));
+    for number in above.unwrap_or(at)..page.len().min(at + 16) {
         let Some((name, value)) = page.line(number).split_once(": ") else { break };
         if let Some(told) = TimeSource::of_timesync(name, value) {
             add(page, number, told);

@@ -335,8 +335,8 @@ fn hpet(
     if around.unseen || of_several(command, line) || may_be_foreign(command, line, text) {
         return out;
     }
-    // A processor, a number of them and a size of memory show no machine: it may be of any type.
-    let sizes = |word: &Placed| !strong(word.as_str()) || listed("-cpu -smp -m", word.as_str());
+    // Values of a number of processors and of memory show no machine.
+    let sizes = |word: &Placed| !strong(word.as_str()) || listed("-smp -m", word.as_str());
     if command.program.is_none() && command.words.iter().all(sizes) {
         return out;
     }
