@@ -195,7 +195,7 @@ impl CommandLine {
         words.into()
     }
 
-    /// The same line without the words of another one, each as [`without`](Self::without) takes it out.
+    /// The same line without the words of another one, each as [`without`](Self::without) removes it.
     #[must_use]
     pub fn without_all(&self, less: &Self) -> Self {
         let goes = |word: &Word| {

@@ -127,7 +127,7 @@ pub struct Extent {
     /// examples, or is of several machines.
     #[serde(skip)]
     pub examples: bool,
-    /// Whether all lines about clocks stand below sentences that do not say whose machine printed them, in a text that
+    /// Whether all lines about clocks are below sentences that do not say whose machine printed them, in a text that
     /// has no other sign of its writer's machine.
     #[serde(skip)]
     pub ownerless: bool,

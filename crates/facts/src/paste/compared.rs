@@ -1,5 +1,5 @@
-//! Two logs that a text compares: `Here's a comparison:`, `mine has instead:`. Their stamps count from boots of two
-//! machines, so that the second one is no later boot of the first.
+//! Two logs that a text compares: `Here's a comparison:`, `mine has instead:`. Their stamps are those of two
+//! machines, so that the second one is not a later boot of the first.
 
 use crate::log::{strip_prefix, times};
 

@@ -58,7 +58,7 @@ struct Of {
     numbered: Option<String>,
     /// `My laptop`, `The Raspberry Pi next to it`.
     kind: Option<&'static str>,
-    /// Whether the machine is the writer's (`mine`) or that of somebody else (`my friend's machine`).
+    /// Whether the machine is the writer's (`mine`) or that of another person (`my friend's machine`).
     is_own: Option<bool>,
 }
 

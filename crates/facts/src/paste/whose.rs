@@ -3,13 +3,13 @@
 //! A statement about machines in general (`Such a demotion is visible in dmesg as`) has no words of its own, so that
 //! `general` and `uncertain` know only some. The reverse is easier to find: a writer who shows his own machine writes of
 //! himself, asks, gives a date, or writes no more than a label (`dmesg:`) above the lines. Without any of these the
-//! owner is open: the lines are evidence, but the report does not say that they are of the machine of whoever asks.
+//! owner is open: the lines are evidence, but the report does not say that they are of the user's machine.
 
 use super::{prompt, uncertain};
 use crate::log::{host_of, plain, strip_prefix};
 use std::ops::Range;
 
-/// Maximum number of kernel lines below a sentence: a whole log is no illustration.
+/// Maximum number of kernel lines below a sentence: a whole log is not an illustration.
 const SHORT: usize = 12;
 /// Lines between the sentence and the block.
 const GAP: usize = 3;
@@ -53,7 +53,7 @@ const REPORT: [&str; 14] = [
 const SELF: &str = "i i'm i've i'd my me mine ich mir mich mein meine meinem meiner meinen je j'ai mon ma mes moi yo mi mis \
     eu meu minha meus minhas io mio mia miei я мне меня мой моя моём моем jsem mám můj mám mój moja mam ik mijn benim jag min \
     mitt jeg yesterday today tonight gestern ayer hoy ontem вчера сегодня včera wczoraj dün";
-/// Words of several writers, which authors of guides use, too.
+/// Words of several writers, which authors of guides also use.
 const OURS: &str = "we our us ours we're we've wir unser unsere unserem unseren nous notre nos nosotros nuestro nuestra \
     nosso nossa nostro nostra мы наш наша наших нас";
 /// Words for a reader, by which a text is a guide.
@@ -61,7 +61,7 @@ const READER: &str = "you your yours you'll sie ihr ihre ihren vous votre vos us
 /// The same as the first in languages without blanks.
 const SELF_INSIDE: [&str; 12] =
     ["我", "本机", "这台", "私", "うち", "当方", "弊社", "手元", "제가", "저희", "저는", "내 "];
-/// Words with which help is asked for.
+/// Words of a person who wants help.
 const ASKS: &str = "anyone anybody somebody someone please plz thanks thank idea ideas hello hi dear danke bitte hilfe \
     merci bonjour gracias ayuda hola obrigado ajuda grazie aiuto спасибо помогите подскажите привет dziękuję pomoc díky";
 /// Nouns for a machine, of which `the` makes a certain one.

@@ -41,7 +41,7 @@ pub(super) struct Row {
 
 impl Outvoted {
     /// Compares the source that is followed with the servers that answer. The time of a receiver beside its own pulse (NMEA and PPS) is
-    /// off by some 100 ms, and proves nothing.
+    /// off by about 100 ms, and proves nothing.
     pub(super) fn of(rows: &[Row]) -> Option<Self> {
         let followed = rows.iter().find(|row| row.is_followed)?;
         let others: Vec<&Row> =
@@ -156,7 +156,7 @@ mod tests {
             // One agrees within its bound, or is off in the other direction.
             ("+/- 36ms", "+/- 90ms"),
             ("-59ms", "+59ms"),
-            // A receiver is no witness, and one server may be wrong.
+            // The other clock is a receiver; one server alone may be wrong.
             ("^? a.example", "#? NMEA"),
             ("#* GPS", "#? GPS"),
         ] {

@@ -147,7 +147,7 @@ pub enum What {
         /// For how long.
         by_s: Option<f64>,
     },
-    /// PD: the time stamp that the former leader saved is ahead of this node's clock.
+    /// PD: the time stamp that the previous leader saved is ahead of this node's clock.
     SavedAhead {
         /// By how many seconds.
         by_s: Option<f64>,

@@ -119,7 +119,7 @@ pub(super) fn at_prompt(line: &str) -> Option<Option<Listing>> {
 
 /// The command after a prompt.
 fn command(line: &str) -> Option<&str> {
-    // `#` begins comments and headings, too.
+    // `#` also begins comments and headings.
     let of_root = line.strip_prefix('#').map(str::trim).filter(|text| lister(text).is_some());
     if let Some(text) = of_root {
         return is_of_root(text).then_some(text);

@@ -1,4 +1,4 @@
-//! Free text in JSON: the values of fields such as `"note"` or `"description"`, which say what somebody wrote of a
+//! Free text in JSON: the values of fields such as `"note"` or `"description"`, which contain what a person wrote of a
 //! machine, beside the fields that were read from it.
 
 use super::{COVER, tells};
@@ -121,7 +121,7 @@ fn is_free(key: &str) -> bool {
     FREE.contains(&key) || QUERIES.contains(&key)
 }
 
-/// Whether what a program logged speaks of the files of sysfs.
+/// Whether what a program logged mentions the files of sysfs.
 fn is_logged(key: &str, text: &str) -> bool {
     LOGGED.contains(&key) && text.contains("_clocksource") && !crate::log::strip_prefix(text).1
 }

@@ -100,7 +100,7 @@ fn is_file(line: &str) -> bool {
     })
 }
 
-/// `X on /home type ext4 (rw)`, and the same of `/proc/mounts` is not told from other text.
+/// `X on /home type ext4 (rw)`; a row of `/proc/mounts` cannot be distinguished from other text.
 fn is_mount(line: &str) -> bool {
     line.ends_with(')')
         && line.split_once(" on /").is_some_and(|(_, rest)| {
@@ -227,7 +227,7 @@ mod tests {
             "current_clocksource=hpet",
             "- clocksource: tsc",
             "4 tsc hpet",
-            // `less -N`; a list of processes without its command is not told from it.
+            // `less -N`; a list of processes without its command looks the same.
             "812 clocksource: Switched to clocksource hpet",
             "12 [    1.900000] x",
             "Nov  2 10:00:00 db1 kernel: x",

@@ -140,7 +140,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Returns whether the domain cannot migrate anyway: it has a device of the host. Pinned CPUs are no device, and libvirt
+    /// Returns whether the domain cannot migrate anyway: it has a device of the host. Pinned CPUs are not a device: libvirt
     /// moves and saves domains with them.
     pub(crate) fn stays(&self) -> bool {
         self.has_device()

@@ -1,4 +1,4 @@
-//! The hypervisor that runs the machine: `--connect`, and the options that only another one than QEMU knows.
+//! The hypervisor that runs the machine: `--connect`, and the options that QEMU does not have.
 //!
 //! Source: libvirt, docs/uri.rst and docs/drivers.rst; virtinst/cli.py, `add_connect_option()`; virt-install(1),
 //! `--container`, `--paravirt`.

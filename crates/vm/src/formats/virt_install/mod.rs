@@ -294,7 +294,7 @@ fn made(
         connected = connected.or_else(|| switch.map(|kind| (kind, at.clone())));
         let mut at = at.clone();
         let value = value.or_else(|| {
-            // A word with a blank in its name is no option (argparse).
+            // A word with a blank in its name is not an option (argparse).
             let name = |next: &str| next.split('=').next().is_some_and(|it| it.contains(' '));
             let is_value = |next: &str| !next.starts_with('-') || name(next);
             let (next, place) = rest.next_if(|(next, _)| is_value(next))?;
@@ -328,7 +328,7 @@ fn made(
             _ => {}
         }
     }
-    // Another hypervisor than QEMU has no machines of KVM.
+    // Rules of KVM hold only for QEMU.
     if let Some((kind, at)) = connected {
         made.kind = Some((kind.to_owned(), at));
     }
