@@ -353,7 +353,7 @@ fn owner(heading: &str) -> Option<bool> {
         ["my", "our", "his", "her", "their", "your"].contains(word)
             || word.ends_with("'s") && !NOBODY.contains(word)
     })?;
-    is_thing.then(|| matches!(*whose, "my" | "our"))
+    is_thing.then_some(matches!(*whose, "my" | "our"))
 }
 
 /// Maximum number of words in a heading that names a version of a series of patches: `dmesg of v2:`.
