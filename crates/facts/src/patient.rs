@@ -140,7 +140,11 @@ mod tests {
         // A busy machine may answer late for the other processes.
         for (pid, answer) in (first..=last).zip(answers) {
             assert!(answer.is_none_or(|answer| answer == pid && pid % 2 == 1), "{pid}");
-            assert!(pid % 2 == 1 || is_silent(pid), "{pid}");
+        }
+        // Or it may not have asked one yet, which is then asked the next time.
+        while !(first..=last).filter(|pid| pid % 2 == 0).all(is_silent) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            patience.each((first..=last).collect(), question.clone());
         }
         let patient = Patience::new(20_000);
         let again = patient.each(vec![first, first + 1, first + 2], question.clone());

@@ -22,7 +22,7 @@ pub(super) fn has_kvm(service: &Node) -> Option<bool> {
         for item in items {
             // A long form of an entry names its source.
             let source = item.at(&["source"]).unwrap_or(item).scalar();
-            let Some((text, _)) = source else { return None };
+            let (text, _) = source?;
             if list == "devices" && text.starts_with("/dev/kvm") {
                 return Some(true);
             }
