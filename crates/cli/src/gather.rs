@@ -207,9 +207,6 @@ fn facts_of(tree: &BundleTree, path: &Path) -> Result<Bundled> {
     Ok(Bundled { facts, manifest: tree.manifest().cloned(), measured })
 }
 
-/// Lines of the kernel from which a text is a log, and not a quotation from one.
-const WHOLE_LOG: usize = 150;
-
 /// A machine that a text shows.
 pub(crate) struct Part {
     /// Its lines; `None` if the whole text is of one machine.
@@ -261,8 +258,8 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     let text = read_text(path)?;
     // A whole log with prompts of its console is one text: of several boots the last one is judged, and each machine by
     // itself.
-    let stamped = text.lines.iter().filter(|line| line.trim_start().starts_with('[')).count();
-    let sections = if stamped > WHOLE_LOG { Vec::new() } else { paste::sections(&text.lines) };
+    let is_log = paste::is_whole_log(&text.lines);
+    let sections = if is_log { Vec::new() } else { paste::sections(&text.lines) };
     // The order of their lines is that of the boots.
     let ordered = !text.log.is_diff && !text.log.newest_first && text.log.turned.is_empty();
     let sections = if sections.len() > 1 || !ordered {
@@ -286,7 +283,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<Part>> {
     }
     let about = text.about();
     let mut text = text;
-    if stamped <= WHOLE_LOG {
+    if !is_log {
         text.log.mixed =
             text.log.mixed.take().or_else(|| paste::crowded(&text.lines, &text.depths));
     }

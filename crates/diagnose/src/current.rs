@@ -37,6 +37,8 @@ pub(crate) struct Current {
     pub confidence: Confidence,
     /// The place where the name was read, or how it was concluded.
     pub source: String,
+    /// No name is known, and the source says why: a later command, or two states in one text.
+    pub is_explained: bool,
     /// The clocksource in use when the log ends, if the kernel may have chosen another one later.
     pub passing: Option<Passing>,
     /// The log does not show that the clocksource stayed in use: it ends soon, or shows too little.
@@ -153,6 +155,7 @@ fn unknown(why: &str) -> Current {
         name: None,
         confidence: Confidence::Low,
         source: why.to_owned(),
+        is_explained: false,
         passing: None,
         may_have_changed: false,
         or_other: None,
@@ -160,17 +163,14 @@ fn unknown(why: &str) -> Current {
     }
 }
 
+/// An unknown clocksource for a reason that answers the reader's question: the headline states it.
+fn explained(why: &str) -> Current {
+    Current { is_explained: true, ..unknown(why) }
+}
+
 /// A clocksource that is in use, without a reason for doubt.
 pub(crate) fn known(name: String, confidence: Confidence, source: String) -> Current {
-    Current {
-        name: Some(name),
-        confidence,
-        source,
-        passing: None,
-        may_have_changed: false,
-        or_other: None,
-        or_listed: false,
-    }
+    Current { name: Some(name), confidence, ..unknown(&source) }
 }
 
 fn from_log(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
@@ -191,7 +191,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         );
     }
     if let Some(story) = two_states(log) {
-        return unknown(&story);
+        return explained(&story);
     }
     let switched = log.last(|event| match event {
         Event::Switched(name) => Some(name.clone()),
@@ -219,17 +219,13 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
             return match standing(facts, machine, log, entry, name) {
                 Standing::Settled(confidence) => known(name.clone(), confidence, source),
                 Standing::Passing(but) => Current {
-                    name: None,
-                    confidence: Confidence::Low,
-                    source,
                     passing: Some(Passing {
                         name: name.clone(),
                         when: entry.at.map_or_else(String::new, |at| format!("at {at:.2} s")),
                         but,
                     }),
                     may_have_changed: true,
-                    or_other: None,
-                    or_listed: false,
+                    ..unknown(&source)
                 },
                 Standing::UnlessLost(other) => Current {
                     or_other: Some(other),
@@ -280,7 +276,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     let story = || {
         let told = read_then_restarted(log).or_else(|| read_then_unbound(log));
         let told = told.or_else(|| read_then_written(log)).or_else(|| read_then_continued(log));
-        unknown(told.as_deref().unwrap_or("the log does not say"))
+        told.map_or_else(|| unknown("the log does not say"), |told| explained(&told))
     };
     only_counter(facts, log).unwrap_or_else(story)
 }

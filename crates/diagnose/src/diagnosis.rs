@@ -139,14 +139,10 @@ pub(crate) fn judge(
         (verdict, confidence) = (Verdict::Unknown, Confidence::Low);
         settles = vec![Settle::in_use()];
     }
-    if case.log().is_some_and(|log| log.extent.ownerless) {
-        headline = headline::on_condition(&headline);
+    if case.is_ownerless() {
         confidence = Confidence::Low;
         if verdict != Verdict::Unknown {
-            settles.push(Settle {
-                fact: "whether your machine printed these lines".to_owned(),
-                how: "journalctl -k -b | clocksmith why -".to_owned(),
-            });
+            settles.push(Settle::whose_lines());
         }
     }
     // The wall clock has a separate answer, which does not change the verdict.

@@ -43,6 +43,7 @@ pub(crate) fn headline(
     } else {
         ("", NOTHING_TO_FIX)
     };
+    let (fast, slow) = (reading_is("fast", case), reading_is("slow", case));
     match verdict {
         Verdict::Ok
             if perhaps_no_vdso
@@ -51,7 +52,7 @@ pub(crate) fn headline(
                 && because.is_none_or(|cause| cause.severity < Severity::Warning) =>
         {
             format!(
-                "Reading the time is fast here: the clocksource is {name}{unless}, unless this is a 32-bit kernel before {}, \
+                "{fast}: the clocksource is {name}{unless}, unless this is a 32-bit kernel before {}, \
                  or one with glibc before 2.20. Nothing to fix.",
                 Feature::Vdso32.versions().trim_start_matches("since ")
             )
@@ -88,25 +89,20 @@ pub(crate) fn headline(
             )
         }
         Verdict::Slow if no_vdso && case.tsc_is_current() && cost.is_empty() => format!(
-            "Reading the time is slow here: the clocksource is {name}, the cheapest one, \
+            "{slow}: the clocksource is {name}, the cheapest one, \
              and this 32-bit kernel serves each read by a system call (a vDSO that reads the clock \
              exists {}).",
             Feature::Vdso32.versions()
         ),
         Verdict::Ok => match because {
             Some(cause) if cause.severity >= Severity::Warning => {
-                format!(
-                    "Reading the time is fast here{where_called} ({name}{cost}), but: {}.",
-                    lower(&cause.summary)
-                )
+                format!("{fast}{where_called} ({name}{cost}), but: {}.", lower(&cause.summary))
             }
             _ if cost.is_empty() && is_still_watched(case) => format!(
-                "Reading the time is fast here so far{where_called}: the clocksource is {name}{unless}, and the \
+                "{fast} so far{where_called}: the clocksource is {name}{unless}, and the \
                  watchdog still checks it.{nothing}"
             ),
-            _ => format!(
-                "Reading the time is fast here{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"
-            ),
+            _ => format!("{fast}{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"),
         },
         Verdict::Slow => {
             let why = match because {
@@ -131,12 +127,12 @@ pub(crate) fn headline(
                 Some(cause) => format!(", because {}", lead_in(case, cause)),
                 None => String::new(),
             };
-            format!("Reading the time is slow here: {name} is in use{cost}{why}.")
+            format!("{slow}: {name} is in use{cost}{why}.")
         }
         Verdict::Untrustworthy => {
             let why =
                 because.map_or_else(String::new, |cause| format!(": {}", lead_in(case, cause)));
-            format!("The time of this machine cannot be trusted ({name}){why}.")
+            format!("{} cannot be trusted ({name}){why}.", time_of(case))
         }
         Verdict::Unknown
             if case.current_name().is_some() && case.open.contains(&OpenInput::LogEnd) =>
@@ -208,7 +204,7 @@ pub(crate) fn headline(
             )
         }
         Verdict::Unknown
-            if case.current.tells_why()
+            if case.current.is_explained
                 || case.log().is_some_and(|log| log.extent.examples || log.mixed.is_some()) =>
         {
             format!("Unknown: {}.", case.current.source)
@@ -246,16 +242,23 @@ fn is_still_watched(case: &Case<'_>) -> bool {
         && open::ask_over(case.machine, &inputs, watched).same == Some(true)
 }
 
-/// The sentence about a text that does not say whose machine printed its lines: what would be true of that machine.
-pub(crate) fn on_condition(headline: &str) -> String {
-    const IF: &str = "If your machine printed these lines, ";
-    let reading = || headline.strip_prefix("Reading the time is ")?.split_once(" here");
-    let trust = || headline.strip_prefix("The time of this machine cannot be trusted");
-    if let Some((how, rest)) = reading() {
-        return format!("{IF}reading the time is {how} on it{rest}");
+/// The condition of a sentence about a text that does not say whose machine printed its lines.
+const IF_YOURS: &str = "If your machine printed these lines,";
+
+/// The beginning of a sentence about the cost of reads: `Reading the time is fast here`.
+pub(crate) fn reading_is(how: &str, case: &Case<'_>) -> String {
+    match case.is_ownerless() {
+        true => format!("{IF_YOURS} reading the time is {how} on it"),
+        false => format!("Reading the time is {how} here"),
     }
-    trust()
-        .map_or_else(|| headline.to_owned(), |rest| format!("{IF}its time cannot be trusted{rest}"))
+}
+
+/// The subject of a sentence about time that cannot be trusted.
+fn time_of(case: &Case<'_>) -> String {
+    match case.is_ownerless() {
+        true => format!("{IF_YOURS} its time"),
+        false => "The time of this machine".to_owned(),
+    }
 }
 
 /// Adds the fault of the wall clock to the sentence: reads may be fast while the wall clock is wrong.

@@ -181,6 +181,14 @@ impl Settle {
             how: "cat /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned(),
         }
     }
+
+    /// Whether lines without a known owner are of the reader's machine.
+    pub(crate) fn whose_lines() -> Self {
+        Self {
+            fact: "whether your machine printed these lines".to_owned(),
+            how: "journalctl -k -b | clocksmith why -".to_owned(),
+        }
+    }
 }
 
 /// A vendor's recommendation.

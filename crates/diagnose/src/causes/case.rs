@@ -36,6 +36,11 @@ impl Case<'_> {
         self.facts.kernel_log()
     }
 
+    /// No word of the text says whose machine printed its lines.
+    pub(crate) fn is_ownerless(&self) -> bool {
+        self.log().is_some_and(|log| log.extent.ownerless)
+    }
+
     pub(crate) fn current_name(&self) -> Option<&str> {
         self.current.name.as_deref()
     }

@@ -3,9 +3,10 @@
 use super::definition::{Definition, PLAIN};
 use super::tsc::cmdline;
 use super::{Case, Causes};
-use crate::cause::{CauseId, Confidence, Severity};
+use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::names;
 use crate::remedies::table;
+use clocksmith_facts::log::{Entry, Event};
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the kernel command line chooses it"),
@@ -17,6 +18,20 @@ pub(super) const CAUSE: Definition = Definition {
 };
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
+    if let Some((asked, wanted)) = asked_before_restart(case) {
+        let severity = if case.slow == Some(false) { Severity::Info } else { Severity::Warning };
+        causes.add(
+            CauseId::CmdlineClocksourceOverride,
+            severity,
+            Confidence::Medium,
+            format!(
+                "the parameters of the next boot were changed to request {wanted}, the machine was restarted, and \
+                 {wanted} is in use"
+            ),
+            case.log().map(|log| Evidence::line(log, asked)).into_iter().collect(),
+        );
+        return;
+    }
     let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };
     if !is_of_this_machine(case, &wanted) {
         return;
@@ -51,6 +66,22 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         },
         evidence,
     );
+}
+
+/// The command of a session that requested the clocksource in use for the next boot (`grubby --args=clocksource=hpet`),
+/// if the machine was then restarted and read, and no text shows the command line itself.
+pub(super) fn asked_before_restart<'a>(case: &Case<'a>) -> Option<(&'a Entry, &'a str)> {
+    if case.facts.cmdline.is_known() {
+        return None;
+    }
+    let log = case.facts.kernel_log()?;
+    let last_line = |is: fn(&Event) -> bool| log.all(is).last().map(|entry| entry.line);
+    let asked = log.all(|event| matches!(event, Event::SetForNextBoot(_))).last()?;
+    let Event::SetForNextBoot(wanted) = &asked.event else { return None };
+    let restarted = last_line(|event| matches!(event, Event::Restarted))?;
+    let read = last_line(|event| matches!(event, Event::ReadCurrent(_)))?;
+    let is_in_use = case.current.name.as_deref() == Some(wanted.as_str());
+    (is_in_use && asked.line < restarted && restarted < read).then_some((asked, wanted.as_str()))
 }
 
 /// Whether a kernel of this architecture can have a clocksource of this name.

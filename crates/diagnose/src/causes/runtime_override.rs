@@ -1,5 +1,6 @@
 //! `runtime-override`: a person or a program wrote a choice to sysfs.
 
+use super::cmdline_clocksource_override::asked_before_restart;
 use super::definition::{Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
@@ -129,6 +130,9 @@ fn head_of_list(case: &Case<'_>, causes: &mut Causes) {
     let override_here = case.machine.cmdline.value.clocksource_override();
     let in_list = available.iter().any(|name| name == current);
     if best == current || !in_list || override_here.as_deref() == Some(current) {
+        return;
+    }
+    if asked_before_restart(case).is_some() {
         return;
     }
     // The kernel demoted it, before or after this list.

@@ -150,22 +150,6 @@ pub(super) fn read_then_written(log: &KernelLog) -> Option<String> {
     })
 }
 
-impl Current {
-    /// Whether the clocksource in use is unknown and the source explains the reason.
-    pub(crate) fn tells_why(&self) -> bool {
-        let words = [
-            "was written to current_clocksource",
-            "was requested for the next boot",
-            "the parameters of the next boot were changed",
-            "unregistered by unbind_clocksource",
-            "this text has two states",
-            "this text continues with",
-            "show jiffies with every counter",
-        ];
-        self.name.is_none() && words.iter().any(|words| self.source.contains(words))
-    }
-}
-
 /// A mail whose text names a different state from the older mail that it quotes.
 pub(super) fn two_states(log: &KernelLog) -> Option<String> {
     let [newest, older] = log.quoted_states()?;

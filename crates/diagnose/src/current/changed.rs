@@ -1,7 +1,7 @@
 //! Commands below the last message about the clocksource: what the log shows is then the state before them. Kernels
 //! print a switch, but if a text continues with commands, no later message is in it.
 
-use super::{Current, unknown};
+use super::{Current, explained};
 use clocksmith_facts::log::{By, Entry, Event, KernelLog};
 
 /// The conclusion from a log, unless a command after its last message about the clocksource changed it and no reading
@@ -10,7 +10,7 @@ pub(super) fn unless_changed(log: &KernelLog, concluded: Current) -> Current {
     let Some(was) = concluded.name.as_deref() else { return concluded };
     let said = log.all(says).last().map_or(0, |entry| entry.line);
     match change_behind(log, said, was) {
-        Some(change) => unknown(&format!("it was {was} ({}); then {change}", concluded.source)),
+        Some(change) => explained(&format!("it was {was} ({}); then {change}", concluded.source)),
         None => concluded,
     }
 }

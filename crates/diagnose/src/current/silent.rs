@@ -4,7 +4,7 @@
 //! only jiffies in the list and in use, but read the time from another counter
 //! (`arch/x86_64/kernel/time.c`; `CONFIG_GENERIC_TIME` came to x86_64 in 2.6.21).
 
-use super::{Current, unknown};
+use super::{Current, explained};
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::feature::Feature;
@@ -49,7 +49,7 @@ pub(crate) fn perhaps_silent(
 
 /// The clocksource in use is unknown: only that value of sysfs is known.
 pub(super) fn unread(place: &str) -> Current {
-    unknown(&format!(
+    explained(&format!(
         "sysfs shows jiffies ({place}), but 64-bit x86 kernels before 2.6.21 show jiffies with every counter; a line \
          of the boot names the counter: time.c: Using ... timer"
     ))

@@ -13,7 +13,7 @@ mod warning;
 
 use crate::causes::Case;
 use crate::current::{self, Current};
-use crate::headline::before_nothing;
+use crate::headline::{before_nothing, reading_is};
 use crate::reconcile::Contradiction;
 use crate::{Cause, CauseId, Confidence, Evidence, Severity, Verdict, names};
 use clocksmith_facts::Facts;
@@ -306,10 +306,8 @@ pub(crate) fn weigh(
                 causes.iter().all(|cause| cause.severity < Severity::Warning) && !bypassed(causes);
             out.headline = match current.filter(|_| calm) {
                 Some(name) => {
-                    format!(
-                        "Reading the time is fast here: the clocksource is {name}. {}",
-                        main.sentence
-                    )
+                    let fast = reading_is("fast", case);
+                    format!("{fast}: the clocksource is {name}. {}", main.sentence)
                 }
                 None => format!("{} {}", out.headline.trim_end(), main.sentence),
             };
@@ -348,11 +346,11 @@ fn unknown(
     match weight {
         Weight::Slow if !fast_elsewhere => {
             (out.verdict, out.confidence) = (Verdict::Slow, Confidence::Medium);
-            out.headline = format!("Reading the time is slow here. {}{tail}", main.sentence);
+            out.headline = format!("{}. {}{tail}", reading_is("slow", case), main.sentence);
         }
         Weight::Fast if !slow_by_nature && case.current.passing.is_none() => {
             (out.verdict, out.confidence) = (Verdict::Ok, Confidence::Medium);
-            out.headline = format!("Reading the time is fast here. {}", main.sentence);
+            out.headline = format!("{}. {}", reading_is("fast", case), main.sentence);
         }
         // The headline already states what is open about a known clocksource.
         Weight::Nothing if named.is_some() => {}

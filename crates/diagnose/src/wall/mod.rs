@@ -4,6 +4,7 @@
 //! reading the clock: a stale wall clock does not make a clocksource slow, and a slow clocksource does not make a wall
 //! clock wrong. Not in this module: parsers (`clocksmith-facts`), the advice (`remedies`).
 
+mod apart;
 mod contrary;
 mod difference;
 mod disputed;

@@ -6,20 +6,17 @@ use super::programs::{
     behind_at_least, entry_too_new, files_of_the_future, held_up, monotonic_back, moved,
     not_yet_valid, refused, solicits,
 };
-use super::report::{WallClockReport, WallState};
+use super::report::WallClockReport;
 use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::Fact;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::wall::{Remark, What};
 
-/// Seconds below which two outputs of `date` count as equal: the second one may need to start a container.
-const APART_S: i64 = 5;
 /// Lines about a clock that was set from which on it is set again and again.
 const OFTEN: usize = 5;
 /// The command that settles whether the wall clock is right.
-const DATE: &str = "date -u here and on another machine";
+pub(super) const DATE: &str = "date -u here and on another machine";
 
 impl View<'_> {
     /// The line in which the kernel reports that it inserted or skipped a leap second.
@@ -29,69 +26,6 @@ impl View<'_> {
             Event::LeapSecond(inserted) => Some((inserted, Evidence::line(log, entry))),
             _ => None,
         })
-    }
-
-    /// Two outputs of `date` that differ.
-    pub(super) fn shown_apart(
-        &self,
-        report: &mut WallClockReport,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-    ) {
-        let Fact::Known { value: apart, source } = &self.facts.wall.apart else { return };
-        if apart.behind_s.abs() < APART_S {
-            return;
-        }
-        #[allow(clippy::cast_precision_loss)]
-        let seconds = apart.behind_s as f64;
-        if apart.is_of_another_machine() {
-            self.of_another_machine(seconds, source.0.clone(), report, words, causes);
-            return;
-        }
-        let (way, id) = match seconds > 0.0 {
-            true => ("behind", CauseId::WallClockStaleAfterRestore),
-            false => ("ahead of", CauseId::WallClockUnsynchronised),
-        };
-        let summary = format!(
-            "the clock inside {} is {} {way} that of the machine on which the command was given: \
-             containers have the clock of their kernel, so this is the clock of a virtual machine \
-             between the two, which no program synchronises",
-            apart.with,
-            text(seconds)
-        );
-        words.push(sentence(&summary));
-        if seconds > 0.0 {
-            report.state = WallState::Stale;
-        } else {
-            report.state = WallState::Unsynchronised;
-        }
-        report.settles.push(settle("the right time", DATE));
-        let shown = format!("two outputs of date, {} apart", text(seconds));
-        let evidence = vec![Evidence::new(source.0.clone(), shown)];
-        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
-    }
-
-    /// The clocks of two machines that one command line queried.
-    fn of_another_machine(
-        &self,
-        behind_s: f64,
-        place: String,
-        report: &mut WallClockReport,
-        words: &mut Vec<String>,
-        causes: &mut Vec<Cause>,
-    ) {
-        let way = if behind_s > 0.0 { "behind" } else { "ahead of" };
-        let by = text(behind_s);
-        let summary = format!(
-            "according to one command line, the clock of another machine is {by} {way} the one \
-             here: one of the two is wrong, was paused, or is not synchronised"
-        );
-        words.push(sentence(&summary));
-        let how = "chronyc tracking (or timedatectl timesync-status) on both";
-        report.settles.push(settle("which clock is wrong", how));
-        let evidence = vec![Evidence::new(place, format!("two outputs of date, {by} apart"))];
-        let id = CauseId::WallClockUnsynchronised;
-        causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
     }
 
     /// Adds the lines as sentences, and the faults that they prove as causes.

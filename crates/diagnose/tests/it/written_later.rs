@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{pasted, why};
-use clocksmith_diagnose::Verdict;
+use clocksmith_diagnose::{Cause, CauseId, Verdict};
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 
@@ -34,6 +34,17 @@ fn restart_for_another_clocksource_makes_the_reading_history() {
     let after = read.replace("\ntsc", "\nhpet");
     let report = pasted(&format!("{read}{edit}{restart}\n{after}"));
     assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{}", report.headline);
+    let list = format!("[root@h]# cat {DIR}/available_clocksource\ntsc hpet acpi_pm\n");
+    let report = pasted(&format!("{list}{edit}{restart}\n{after}"));
+    assert!(report.headline.contains("the kernel command line chooses it"), "{}", report.headline);
+    assert!(report.causes.iter().all(|cause| cause.id != CauseId::RuntimeOverride));
+    // A choice without a restart, and a command line without the parameter, are a choice at run time.
+    let proc = "[root@h]# cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz root=/dev/sda1 ro\n";
+    for text in [format!("{list}{edit}{after}"), format!("{list}{edit}{restart}\n{proc}{after}")] {
+        let report = pasted(&text);
+        let is_it = |cause: &Cause| cause.id == CauseId::RuntimeOverride;
+        assert!(report.causes.iter().any(is_it), "{text}");
+    }
     // Not restarted, or restarted without another parameter.
     for more in [edit, restart] {
         let report = pasted(&format!("{read}{more}"));

@@ -45,7 +45,8 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
 }
 
 /// The reason why choices are of several machines, or examples, if two different ones have the same time stamp. Clocks
-/// that tick in milliseconds are left out: with them a boot may have both.
+/// that tick in milliseconds are left out: with them a boot may have both. A counter that registers replaces jiffies at
+/// once, and the log's own clock may stand still meanwhile.
 fn of_one_moment(log: &KernelLog) -> Option<String> {
     let mut former: Option<(&Entry, f64, &str)> = None;
     for entry in &log.entries {
@@ -54,6 +55,7 @@ fn of_one_moment(log: &KernelLog) -> Option<String> {
         if let Some((first, then, one)) = former
             && at.is_some_and(|at| (at - then).abs() < 1e-7)
             && one != name
+            && !(one == "jiffies" && entry.line == first.line + 1)
         {
             return Some(format!(
                 "the choices of {one} ({}) and of {name} ({}) have the same time stamp: these are examples, or lines of \
@@ -369,6 +371,12 @@ mod tests {
         assert!(scan(&text("1.730021", "tsc")).mixed.is_some());
         assert_eq!(scan(&text("1.730021", "hpet")).mixed, None);
         assert_eq!(scan(&text("2.730021", "tsc")).mixed, None);
+        // A board's counter replaces jiffies in the moment in which it registers.
+        let board = "[    8.191129] Switching to clocksource jiffies\n\
+                     [    8.191129] Switching to clocksource board-timer\n";
+        assert_eq!(scan(board).mixed, None);
+        let apart = board.replace("jiffies\n", "jiffies\n[    8.191130] usb 1-1: x\n");
+        assert!(scan(&apart).mixed.is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Two logs that a text compares: `Here's a comparison:`, `mine has instead:`. Their stamps are those of two
 //! machines, so that the second one is not a later boot of the first.
 
+use super::WHOLE_LOG;
 use crate::log::{strip_prefix, times};
 
 /// Words with which a writer sets one log against another.
@@ -24,9 +25,6 @@ const WORDS: [&str; 18] = [
     "para comparar",
     "per confronto",
 ];
-/// Lines with a time stamp from which on a text is a log, in which such words are of its writer.
-const WHOLE_LOG: usize = 150;
-
 /// Why the lines of such a text are not of one machine, as the end of a sentence.
 pub(super) fn two_logs(lines: &[String]) -> Option<String> {
     let stamps: Vec<(usize, f64)> = lines

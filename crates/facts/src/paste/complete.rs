@@ -6,12 +6,19 @@ use crate::cpu::{CpuModel, CpuVendor};
 use crate::hypervisor::{Hypervisor, HypervisorKind};
 use crate::log::{Event, KernelLog, strip_prefix};
 use crate::{Fact, Facts, Source};
+use std::ops::Range;
 
 /// Fills `slot` if it is empty.
 fn fill<T>(slot: &mut Fact<T>, told: Fact<T>) {
     if !slot.is_known() && told.is_known() {
         *slot = told;
     }
+}
+
+/// Whether a line, counted from 1, is in one of the blocks.
+fn is_within(blocks: &[Range<usize>], line: u64) -> bool {
+    let at = usize::try_from(line).unwrap_or_default().saturating_sub(1);
+    blocks.iter().any(|lines| lines.contains(&at))
 }
 
 impl Pasted {
@@ -23,26 +30,18 @@ impl Pasted {
             let at = usize::try_from(line).ok()?.checked_sub(1)?;
             self.quoted.get(at).copied()
         };
-        let imagined = |line: u64| {
-            let at = usize::try_from(line).unwrap_or_default().saturating_sub(1);
-            self.imagined.iter().any(|lines| lines.contains(&at))
-        };
         log.entries.retain(|entry| match quoted(entry.line) {
             // A text that is too long was not read here.
             None => true,
             Some(quoted) => {
                 let is_state = matches!(entry.event, Event::ReadSynchronized(_));
-                let stamped = strip_prefix(&entry.text).1 && !imagined(entry.line);
+                let stamped = strip_prefix(&entry.text).1 && !is_within(&self.imagined, entry.line);
                 !is_state && (!quoted || stamped)
             }
         });
-        let is_ownerless = |line: u64| {
-            let at = usize::try_from(line).unwrap_or_default().saturating_sub(1);
-            self.ownerless.iter().any(|lines| lines.contains(&at))
-        };
         log.extent.ownerless = !log.entries.is_empty()
             && !self.told.current.is_known()
-            && log.entries.iter().all(|entry| is_ownerless(entry.line));
+            && log.entries.iter().all(|entry| is_within(&self.ownerless, entry.line));
     }
 
     /// Completes the facts that the kernel's lines gave.

@@ -11,22 +11,19 @@ mod complete;
 mod consoles;
 mod cpuid;
 mod discipline;
-mod examples;
 mod files;
 mod foreign;
-mod general;
 mod gutter;
-mod habits;
 mod headings;
 mod host_rows;
 mod hosts;
 mod identity;
-mod literal;
 mod log_heading;
 mod machines;
 mod mixed;
 mod ntp_tools;
 mod others;
+mod owner;
 mod packets;
 mod processor;
 mod prompt;
@@ -38,10 +35,8 @@ mod sysfs;
 mod table;
 mod timedatectl;
 mod uml;
-mod uncertain;
 mod virt;
 mod wall;
-mod whose;
 mod writers;
 
 use crate::cmdline::CommandLine;
@@ -69,6 +64,9 @@ use std::ops::Range;
 pub const LIMIT: usize = 4 << 20;
 /// Maximum number of its lines: each takes about 60 bytes besides its text.
 pub const LINES: usize = 200_000;
+/// Lines with a time stamp from which on a text is a log, or a mail with several: words above some of its lines are
+/// then of its writer, and its order is that of the boots.
+const WHOLE_LOG: usize = 150;
 /// Lines after a reading of the clocksource for which it is valid: a text may continue with another machine, or with
 /// the same one after a reboot.
 const NEAR: usize = 60;
@@ -80,6 +78,13 @@ const FIELDS_WITHIN: usize = 12;
 const HEADINGS_WITHIN: usize = 80;
 /// Lines above one line that are searched for the command that printed it.
 const COMMAND_WITHIN: usize = 40;
+
+/// Whether a text is a log, and no quotation from one.
+#[must_use]
+pub fn is_whole_log(lines: &[String]) -> bool {
+    let stamped = lines.iter().filter(|line| line.trim_start().starts_with('['));
+    stamped.take(WHOLE_LOG + 1).count() > WHOLE_LOG
+}
 
 /// Reads one kind of text.
 pub(crate) struct Reader {
@@ -292,10 +297,10 @@ impl Pasted {
         // Any user may have written what a record quotes: no reader treats it as an output.
         let further = of_records(lines);
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
-        let examples = is_manual(lines) || literal::is_changelog(lines);
-        out.imagined = examples::imagined(lines);
-        out.ownerless = whose::open(lines);
-        out.quoted = if examples { vec![true; lines.len()] } else { literal::find(lines) };
+        let examples = is_manual(lines) || owner::is_changelog(lines);
+        out.imagined = owner::imagined(lines);
+        out.ownerless = owner::open(lines);
+        out.quoted = if examples { vec![true; lines.len()] } else { owner::of_no_machine(lines) };
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {

@@ -2,7 +2,7 @@
 //! without a write between them, as before and after a reboot.
 
 use super::consoles::consoles;
-use super::{examples, identity, machines, prompt};
+use super::{identity, machines, owner, prompt};
 use crate::names;
 
 /// The part of a text about one machine, in one state.
@@ -173,7 +173,7 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
     let of: Vec<Option<usize>> = found.iter().map(depth).collect();
     let least = of.iter().flatten().min().copied();
     let named = found.iter().any(|section| section.host.is_some());
-    let before = examples::before_change(lines);
+    let before = owner::before_change(lines);
     // The first line about the clocksource shows which state a section is of.
     let first = |section: &Section| {
         let mut numbers = section.lines.iter().flat_map(|(from, to)| *from..(*to).min(lines.len()));

@@ -2,7 +2,8 @@
 //! `add() { CMD+=" $*"; }`. The arguments of such a function are joined as the function would write them. Any other
 //! function that gets QEMU options is reported, because only a run shows its effect.
 
-use super::script::{strong, tests};
+use super::command::strong;
+use super::script::tests;
 use super::variables::{Value, Variables};
 use crate::placed::Placed;
 use crate::shell::{Piece, Statement, Word, name_length};

@@ -2,7 +2,7 @@
 //! that script, and what it gives QEMU is known only there. The same is true of a command line that consists of variables
 //! of another script: `qemu-system-x86_64 $ARGS`.
 
-use super::script::is_program;
+use super::command::is_program;
 use crate::placed::{Placed, UNKNOWN};
 use crate::words::{base, listed};
 use std::ops::Range;

@@ -1,8 +1,9 @@
 //! The branches of a script's conditions: of one `if` or `case` only one branch runs, so options in several of them are
 //! alternatives, and not one command line.
 
+use super::command::Command;
 use super::line::takes_value;
-use super::script::{Command, begin, end};
+use super::script::{begin, end};
 use crate::placed::Placed;
 use crate::shell::{Statement, Word};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,12 @@
 //! An invariant TSC, and its frequency, in a `-cpu`.
 
+use super::command::Command;
 use super::confidential::WHY;
 use super::cpu::{frequency, invtsc};
 use super::line::Line;
 use super::machine::of_x86;
 use super::property::Properties;
-use super::script::{Command, Script};
+use super::script::Script;
 use crate::choice::Choices;
 use crate::document::Document;
 use crate::edit::Edit;

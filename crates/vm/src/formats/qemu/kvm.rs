@@ -1,8 +1,9 @@
 //! Whether KVM certainly runs the guest, or only under a condition: in a branch, or as one of several accelerators of which
 //! QEMU uses the first that works.
 
+use super::command::Command;
 use super::line::Line;
-use super::script::{Command, Script};
+use super::script::Script;
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::shell::name_length;

@@ -1,9 +1,10 @@
 //! The checks besides `-cpu`: the HPET, removed options, the guest's own command line.
 
 use super::clocks::Clocks;
+use super::command::{Command, strong};
 use super::confidential::leave;
 use super::line::Line;
-use super::script::{Command, Script, strong};
+use super::script::Script;
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::guest::Guest;

@@ -1,7 +1,7 @@
 //! Command lines in YAML: values that YAML folds into one line (Compose, CI), and lists with one argument in each item.
 //! Nothing is edited there. The meaning of the command lines is in `line` and `script`.
 
-use super::script::{Command, command, is_program, strong};
+use super::command::{Command, command, is_program, strong};
 use crate::placed::{Placed, UNKNOWN};
 use crate::yaml::{Node, parse, scalars};
 use std::ops::Range;

@@ -12,6 +12,7 @@ pub(crate) mod branches;
 pub(crate) mod choice;
 pub(crate) mod clocks;
 mod code;
+pub(crate) mod command;
 pub(crate) mod confidential;
 mod constants;
 pub(crate) mod cpu;
@@ -45,8 +46,9 @@ use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::is_unit;
 use crate::words::listed;
+use command::Command;
 use line::Line;
-use script::{Command, Script};
+use script::Script;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -89,12 +91,12 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return None;
     }
     // A list of the programs that a script needs also names QEMU.
-    if super::proxmox::makes(text) && !script::starts(text) {
+    if super::proxmox::makes(text) && !command::starts(text) {
         return None;
     }
     let python = clues.has(|line| line.starts_with("import ") || line.starts_with("from "));
     let installs = || (super::virt_install::FORMAT.detect)(clues).is_some();
-    if other && !python && installs() && !script::starts(text) {
+    if other && !python && installs() && !command::starts(text) {
         return None;
     }
     let strong = ["-cpu", "-machine", "-enable-kvm", "-accel", "-no-hpet", "-smp", "-drive", "-M"];

@@ -3,7 +3,8 @@
 //! max"`), and a text belongs to the variables in it; lines that consist of options continue the line before. Two
 //! separate variables may be of two machines, even if both include the same variables.
 
-use super::script::{begin, end, strong, tests};
+use super::command::strong;
+use super::script::{begin, end, tests};
 use crate::placed::Placed;
 use crate::shell::{Piece, Statement, Word, name_length};
 use crate::words::listed;

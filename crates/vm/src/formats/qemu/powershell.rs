@@ -4,7 +4,8 @@
 //! Source: about_Quoting_Rules, about_Operators (`+` joins strings), Start-Process (the elements of `-ArgumentList` are
 //! joined by blanks).
 
-use super::script::{Command, MOST_WORDS, is_program};
+use super::command::{Command, is_program};
+use super::script::MOST_WORDS;
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use std::cell::Cell;

@@ -5,8 +5,8 @@
 mod values;
 
 use super::code::{Part, Token, python};
+use super::command::{Command, command, is_program};
 use super::printed::in_call;
-use super::script::{Command, command, is_program};
 use crate::placed::{Placed, UNKNOWN};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

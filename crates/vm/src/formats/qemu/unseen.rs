@@ -2,8 +2,9 @@
 //! arrays, arguments of functions, words made by `read`, `eval` and loops. Scripts are not run
 //! here; so the finding is reported, and nothing is guessed.
 
+use super::command::{Command, is_program};
 use super::property::Properties;
-use super::script::{Command, Script, begin, end, is_program};
+use super::script::{Script, begin, end};
 use super::{nix, python};
 use crate::certain::{is_python, is_shell};
 use crate::comments;

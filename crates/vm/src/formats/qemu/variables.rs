@@ -1,6 +1,7 @@
 //! The variables of a script: its assignments, and the expansion of words.
 
-use super::script::{MOST_WORDS, is_program};
+use super::command::is_program;
+use super::script::MOST_WORDS;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, name_length};
 use crate::words::listed;

@@ -5,7 +5,8 @@
 //! himself, asks, gives a date, or writes no more than a label (`dmesg:`) above the lines. Without any of these the
 //! owner is open: the lines are evidence, but the report does not say that they are of the user's machine.
 
-use super::{prompt, uncertain};
+use super::super::prompt;
+use super::uncertain;
 use crate::log::{host_of, plain, strip_prefix};
 use std::ops::Range;
 
@@ -76,7 +77,7 @@ const NO_HOST: [&str; 17] = [
 ];
 
 /// The kernel lines whose owner the text leaves open; empty if anything in the text says whose they are.
-pub(super) fn open(lines: &[String]) -> Vec<Range<usize>> {
+pub(in crate::paste) fn open(lines: &[String]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(block) = block(lines, at) {
@@ -208,6 +209,8 @@ fn bare(line: &str) -> &str {
 fn words(lower: &str) -> Vec<&str> {
     lower
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '-' | '_' | '.' | '/')))
+        // Options of commands: `grep -i tsc`.
+        .filter(|word| !word.starts_with('-'))
         .map(|word| word.trim_matches(['.', '-', '\'']))
         .filter(|word| !word.is_empty())
         .collect()
@@ -371,6 +374,12 @@ mod tests {
         ] {
             assert!(is_open(&format!("{line}\n\n{BLOCK}")), "{line}");
             assert!(is_open(&format!("{line}\n\n```\n{BLOCK}```\nIt is harmless.\n")), "{line}");
+        }
+        for behind in ["Check with `dmesg | grep -i tsc`.", "dmesg | grep -i tsc", "uname -a"] {
+            assert!(
+                is_open(&format!("{BLOCK}\nIf your log shows them, it is yours.\n\n{behind}\n")),
+                "{behind}"
+            );
         }
         assert!(is_open(&format!(
             "If you see this, we can help.\nThe kernel then prints this:\n{BLOCK}"

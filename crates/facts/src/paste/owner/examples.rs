@@ -253,7 +253,7 @@ pub(super) fn former(lines: &[String]) -> Option<Range<usize>> {
 }
 
 /// The lines below a heading with `Before`, up to one with `After`.
-pub(super) fn before_change(lines: &[String]) -> Option<Range<usize>> {
+pub(in crate::paste) fn before_change(lines: &[String]) -> Option<Range<usize>> {
     let heads = |line: &str, word: &str| {
         let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
         let is_heading = line.trim_end().trim_end_matches(['*', '_']).ends_with(':')
@@ -268,7 +268,7 @@ pub(super) fn before_change(lines: &[String]) -> Option<Range<usize>> {
 }
 
 /// The lines of outputs that a lead-in says no machine printed.
-pub(super) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
+pub(in crate::paste) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
     let of = |at: usize| {
         let leads = is_lead_in(&lines[at])
             || general::leads_in(lines, at)

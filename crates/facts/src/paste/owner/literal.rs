@@ -15,7 +15,7 @@ const CALL: usize = 12;
 
 /// Which lines are part of a literal of several lines, of a call that is written over several lines or in one, of an output that
 /// the text calls an example, or of a sentence that only says what such messages look like.
-pub(super) fn find(lines: &[String]) -> Vec<bool> {
+pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
     let mut found = vec![false; lines.len()];
     let mut at = 0;
     while at < lines.len() {
@@ -118,7 +118,7 @@ fn formats(line: &str) -> bool {
 
 /// Whether a text is the changelog of a package or of a project: entries that describe the changes of a version, and no
 /// line with a time stamp of the kernel.
-pub(super) fn is_changelog(lines: &[String]) -> bool {
+pub(in crate::paste) fn is_changelog(lines: &[String]) -> bool {
     let of_debian = |line: &str| line.contains("; urgency=") && line.contains(") ");
     // `* Tue Mar 12 2024 A Packager <a@example.org> - 4.18.0-513`; the address may be taken for an element of HTML, and the sign in
     // front for that of a list.
@@ -225,7 +225,7 @@ mod tests {
     fn what_tests_and_changelogs_quote_is_of_no_machine() {
         let empty = |text: &str| {
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            super::super::Pasted::read(&lines, "text").is_empty()
+            crate::paste::Pasted::read(&lines, "text").is_empty()
         };
         let tracking = "Reference ID    : 00000000 ()\nLeap status     : Not synchronised\n";
         assert!(!empty(tracking));
