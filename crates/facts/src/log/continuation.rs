@@ -75,11 +75,18 @@ pub(super) fn with_next(
         let Stripped { message: more, kernel, dated, .. } = strip(next);
         // A line of digits may look like a date.
         let figure = !blank && !is_text && figure_goes_on(&joined, next.trim());
-        let figure_begins =
-            joined.trim_end().ends_with(':') && next.starts_with(|c: char| c.is_ascii_digit());
-        let (more, dated) = match kernel.is_none() && figure_begins || figure {
-            true => (next.trim(), false),
-            false => (more.trim(), dated),
+        // The count may look like a host, and its key like a program.
+        let bare = next.trim_start_matches(['>', ' ']);
+        let ends_in_key = joined.trim_end().ends_with(':');
+        let is_count = ends_in_key && begins_with_count(bare);
+        let kernel = kernel.filter(|_| !is_count);
+        let figure_begins = ends_in_key && next.starts_with(|c: char| c.is_ascii_digit());
+        let (more, dated) = if is_count {
+            (bare.trim(), false)
+        } else if kernel.is_none() && figure_begins || figure {
+            (next.trim(), false)
+        } else {
+            (more.trim(), dated)
         };
         // Forums insert empty lines between the parts of a wrapped line.
         if more.is_empty() && taken == 1 && message.starts_with("Time: ") {
@@ -100,7 +107,7 @@ pub(super) fn with_next(
         let figure = figure || !blank && !is_text && figure_goes_on(&joined, more);
         if joined.ends_with('=') {
             joined.pop();
-        } else if !figure && (!is_wrapped(columns) || blank) {
+        } else if !figure && (!is_wrapped(columns) || blank || is_count) {
             joined.push(' ');
         }
         columns = next.chars().count();
@@ -125,6 +132,14 @@ pub(super) fn with_next(
         }
     }
     best
+}
+
+/// Whether a line begins with the count of a clocksource in a detail line of the watchdog: `fffb7210 wd_last: ...`.
+fn begins_with_count(line: &str) -> bool {
+    const KEYS: [&str; 5] = ["wd_last:", "cs_last:", "wd_now:", "cs_now:", "mask:"];
+    let mut words = line.split_ascii_whitespace();
+    words.next().is_some_and(|word| word.chars().all(is_digit))
+        && words.next().is_some_and(|word| KEYS.contains(&word))
 }
 
 /// Whether a complete message ends in a figure or a name whose rest is the only content of the next

@@ -36,6 +36,7 @@ mod mail;
 mod markup;
 mod moments;
 mod newest_first;
+mod once;
 mod order;
 mod parse;
 mod pieces;

@@ -2,7 +2,7 @@
 //! was demoted, demoting it twice, or booting again days later.
 
 use super::event::Event;
-use super::{Entry, KernelLog, again, wall};
+use super::{Entry, KernelLog, again, once, wall};
 
 /// Keeps the entries of the last boot, if dates show which one that is. Time stamps that go back after a demotion are
 /// of another boot, or of another machine, and do not show which one is later.
@@ -11,7 +11,7 @@ pub(super) fn part_boots(log: &mut KernelLog, prompted: bool) {
         return;
     }
     again::part(log, prompted);
-    if let Some(why) = of_one_moment(log) {
+    if let Some(why) = of_one_moment(log).or_else(|| once::marked_twice(log)) {
         log.mixed = log.mixed.take().or(Some(why));
     }
     leave_quoted(log);

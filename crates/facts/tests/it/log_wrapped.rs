@@ -66,6 +66,26 @@ fn wrapped_inside_words_at_any_width_a_log_says_the_same() {
     }
 }
 
+/// A mailer wraps at blanks, and a reply quotes the parts.
+#[test]
+fn wrapped_and_quoted_by_mailers_the_watchdogs_lines_say_the_same() {
+    let lines = LOG.lines().filter(|line| line.contains("_now:"));
+    // Counts of jiffies begin with a letter.
+    let jiffies = "[    1.520010] clocksource:                       'refined-jiffies' wd_now: fffb7210 wd_last: \
+                   fffb7018 mask: ffffffff";
+    for line in lines.chain([jiffies]) {
+        let whole = of_clocks(events(&format!("{line}\n")));
+        assert_eq!(whole.len(), 1, "{line}");
+        for at in line.match_indices(": ").map(|(at, _)| at).filter(|at| *at > 40) {
+            let (head, rest) = (&line[..=at], &line[at + 2..]);
+            for quote in ["", "> ", "> >> "] {
+                let text = format!("{quote}{head}\n{quote}{rest}\n");
+                assert_eq!(of_clocks(events(&text)), whole, "{text}");
+            }
+        }
+    }
+}
+
 /// Excerpts are too short to show the width, and numbers may precede the parts.
 #[test]
 fn few_wrapped_lines_never_show_another_figure_or_name() {
