@@ -140,9 +140,12 @@ pub(crate) fn headline(
             let because = because.filter(|cause| cause.severity >= Severity::Warning);
             let why =
                 because.map_or_else(String::new, |cause| format!("; {}", lead_in(case, cause)));
+            let at_the_end = match case.is_ownerless() {
+                true => format!("{IF_YOURS} {name} was in use on it at their end"),
+                false => format!("{} is in use at the end of this log", capital(name)),
+            };
             format!(
-                "{} is in use at the end of this log{why}; it is not known whether it stayed in use.{}",
-                capital(name),
+                "{at_the_end}{why}; it is not known whether it stayed in use.{}",
                 also_open(case.open, OpenInput::LogEnd)
             )
         }
@@ -210,11 +213,18 @@ pub(crate) fn headline(
             format!("Unknown: {}.", case.current.source)
         }
         Verdict::Unknown => match because.filter(|cause| cause.severity >= Severity::Warning) {
+            Some(cause) if cause.id != CauseId::InsufficientEvidence && case.is_ownerless() => {
+                format!("{IF_YOURS} {}. {NOT_IN_USE}.", lead_in(case, cause))
+            }
             Some(cause) if cause.id != CauseId::InsufficientEvidence => {
                 format!("{NOT_IN_USE}, but it shows this: {}.", lead_in(case, cause))
             }
             _ if demoted(case) => {
-                format!("The watchdog demoted the TSC. {NOT_IN_USE}, or which clock was wrong.")
+                let demoted = match case.is_ownerless() {
+                    true => format!("{IF_YOURS} the watchdog demoted its TSC"),
+                    false => "The watchdog demoted the TSC".to_owned(),
+                };
+                format!("{demoted}. {NOT_IN_USE}, or which clock was wrong.")
             }
             _ => NOTHING_KNOWN.to_owned(),
         },

@@ -149,6 +149,17 @@ fn lines_of_no_certain_machine_are_judged_on_condition() {
     assert_eq!(report.verdict, Verdict::Slow);
     assert_eq!(report.confidence, Confidence::Low);
     assert!(report.settles.iter().any(|settle| settle.how.contains("journalctl -k -b")));
+    // An answer that leaves the clocksource open is of no certain machine either.
+    for line in [
+        "clocksource: timekeeping watchdog on CPU5: Marking clocksource 'tsc' as unstable because the skew is too large",
+        "tsc: Marking TSC unstable due to check_tsc_sync_source failed",
+    ] {
+        let guide =
+            pasted(&format!("The watchdog compares two counters, and then prints:\n\n{line}\n"));
+        let own = pasted(&format!("My server prints this:\n\n{line}\n"));
+        assert!(guide.headline.starts_with("If your machine printed"), "{}", guide.headline);
+        assert!(!own.headline.contains("If your"), "{}", own.headline);
+    }
     for text in [
         block.clone(),
         format!("My server prints this:\n\n{block}"),
