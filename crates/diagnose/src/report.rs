@@ -20,6 +20,7 @@ use clocksmith_facts::verified::Trust;
 use clocksmith_facts::{Arch, Facts};
 use clocksmith_kernel::Expectation;
 pub use clocksmith_kernel::host::AsHost;
+use clocksmith_kernel::open::OpenInput;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -290,6 +291,14 @@ impl Report {
 }
 
 impl<Id> Report<Id> {
+    /// Whether the evidence leaves open that another clocksource is in use than the one that the report names: it was
+    /// concluded from a list or from a log, and not read.
+    #[must_use]
+    pub fn is_clocksource_open(&self) -> bool {
+        const OPEN: [OpenInput; 3] = [OpenInput::Choice, OpenInput::LogEnd, OpenInput::LostLine];
+        self.settles.iter().any(|settle| OPEN.iter().any(|input| input.name() == settle.fact))
+    }
+
     /// The cost of a read of CLOCK_MONOTONIC in nanoseconds, where measured.
     #[must_use]
     pub fn monotonic_ns(&self) -> Option<f64> {

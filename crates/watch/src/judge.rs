@@ -225,7 +225,7 @@ pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
         return Judgement::unknown("the clocksource in use is not known");
     };
     let ns = report.monotonic_ns();
-    let mut points = vec![Point::new("clocksource", State::Ok, format!("{name} is in use"))];
+    let mut points = vec![in_use(report, name)];
     if !thresholds.expect.is_empty() {
         points.push(expected(name, thresholds));
     }
@@ -244,6 +244,14 @@ pub fn judge(report: &Report, thresholds: &Thresholds) -> Judgement {
         _ => format!("{name}{}", cost_text(ns, ", ", " a read")),
     };
     Judgement { state, line: line(state, &shortened(state, &text, name)), points }
+}
+
+fn in_use(report: &Report, name: &str) -> Point {
+    if report.is_clocksource_open() {
+        let text = format!("{name}, unless another clocksource was chosen: it was not read");
+        return Point::new("clocksource", State::Unknown, text);
+    }
+    Point::new("clocksource", State::Ok, format!("{name} is in use"))
 }
 
 fn expected(name: &str, thresholds: &Thresholds) -> Point {

@@ -178,3 +178,36 @@ fn lines_of_no_certain_machine_are_judged_on_condition() {
         );
     }
 }
+
+/// Any user can write such a line: with logger, as the product of a USB device, as the description of a unit.
+#[test]
+fn lines_of_a_log_are_no_words_of_its_author() {
+    let [lines, ..] = demotions("hpet");
+    let switch = "[  361.100000] clocksource: Switched to clocksource hpet\n";
+    let slow = |text: &str| {
+        let report = pasted(text);
+        assert!(
+            report.headline.starts_with("Reading the time is slow here"),
+            "{text}: {}",
+            report.headline
+        );
+    };
+    slow(&format!("{lines}{switch}"));
+    for words in [
+        "The docs of pgbench show this for a slow host:",
+        "On a broken guest it would print:",
+        "Some machines print lines like these:",
+        "Expected output:",
+        "x = \"\"\"",
+    ] {
+        for front in [
+            "Nov  2 12:33:27 db1 eve: ",
+            "eve[812]: ",
+            "[  300.000000] usb 1-1: Product: ",
+            "[  300.1] usb 1-1: Product: ",
+            "Nov  2 12:33:27 db1 kernel: [  300.000000] usb 1-1: Product: ",
+        ] {
+            slow(&format!("{front}{words}\n{lines}{switch}"));
+        }
+    }
+}

@@ -103,6 +103,18 @@ pub(crate) fn writer(line: &str) -> Option<&str> {
     stripped.writer.or_else(of_journal).or_else(numbered)
 }
 
+/// Whether a log's writer wrote a line: the kernel, or a program that a header or the line itself names. Any user can
+/// have chosen its text.
+pub(crate) fn is_record(line: &str) -> bool {
+    // A stamp with fewer digits than the kernel's, which a tool shortened.
+    let is_stamped = || {
+        let line = line.trim_start_matches(['>', ' ']);
+        let stamp = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+        stamp.is_some_and(|(stamp, _)| stamp.trim().parse::<f64>().is_ok())
+    };
+    prefix::strip(line).kernel.is_some() || writer(line).is_some() || is_stamped()
+}
+
 /// The only processor family whose kernels print a message, by its common name.
 pub(crate) fn family_of(message: &str) -> Option<&'static str> {
     arch::family(&parse::parse(message, parse::Groups::of(message))?)

@@ -14,6 +14,7 @@ mod reprinted;
 mod sample;
 mod shell;
 mod typed;
+mod unexamined;
 
 use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
@@ -55,7 +56,11 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
     loop {
         let used = scanner.window(&finder, input.window(), end_of_file);
         if end_of_file {
-            return scanner.finish();
+            let mut log = scanner.finish()?;
+            if let Some(last) = input.all_examined() {
+                unexamined::leave(&mut log, last);
+            }
+            return Ok(log);
         }
         scanner.further.used(input.window(), used);
         input.used(used);

@@ -55,6 +55,19 @@ fn a_fast_clock_is_ok() {
 }
 
 #[test]
+fn a_clocksource_that_was_not_read_is_not_ok() {
+    let mut listed = report("tsc", "tsc hpet acpi_pm", None, Vec::new());
+    listed.settles = vec![clocksmith_diagnose::report::Settle {
+        fact: clocksmith_kernel::open::OpenInput::Choice.name().to_owned(),
+        how: String::new(),
+    }];
+    let judgement = judge(&listed, &Thresholds::default());
+    let point = point(&judgement, "clocksource").unwrap();
+    assert_eq!(point.state, State::Unknown, "{}", point.text);
+    assert!(point.text.contains("unless another clocksource was chosen"), "{}", point.text);
+}
+
+#[test]
 fn with_ntp_says_it_and_does_not_judge() {
     let healthy = report("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
     let judgement = judge(&healthy, &Thresholds::default());

@@ -96,6 +96,11 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The lines in which outputs of commands were looked for, if the text is longer.
+    pub(super) fn all_examined(&self) -> Option<u64> {
+        (self.all_examined.0 >= LIMIT).then_some(self.all_examined.1)
+    }
+
     /// The content of the window.
     pub(super) fn window(&self) -> &[u8] {
         &self.window[..self.filled]

@@ -3,7 +3,7 @@
 
 use super::literal::LITERAL;
 use super::{general, uncertain};
-use crate::log::strip_prefix;
+use crate::log::{is_record, strip_prefix};
 use std::ops::Range;
 
 /// Words of a heading above an output, at most.
@@ -270,9 +270,10 @@ pub(in crate::paste) fn before_change(lines: &[String]) -> Option<Range<usize>> 
 /// The lines of outputs that a lead-in says no machine printed.
 pub(in crate::paste) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
     let of = |at: usize| {
-        let leads = is_lead_in(&lines[at])
+        let leads = (is_lead_in(&lines[at])
             || general::leads_in(lines, at)
-            || uncertain::leads_in(lines, at);
+            || uncertain::leads_in(lines, at))
+            && !is_record(&lines[at]);
         let end = leads.then(|| shown_below(lines, at)).flatten()?;
         Some(at..end + 1)
     };

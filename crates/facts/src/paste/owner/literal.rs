@@ -6,7 +6,7 @@ use super::examples::{
     is_illustration, is_lead_in, is_of_a_test, is_question, output_below, shown_below,
 };
 use super::{general, uncertain};
-use crate::log::strip_prefix;
+use crate::log::{is_record, strip_prefix};
 
 /// Lines of a literal whose end is looked for.
 pub(super) const LITERAL: usize = 200;
@@ -43,10 +43,11 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
         } else {
             None
         };
-        if let Some(from) = described_above(lines, at) {
+        if let Some(from) = described_above(lines, at).filter(|_| !is_record(line)) {
             found[from..at].fill(true);
         }
-        let Some(end) = end else {
+        // What a log's writer wrote is no word of the author.
+        let Some(end) = end.filter(|_| !is_record(line)) else {
             at += 1;
             continue;
         };

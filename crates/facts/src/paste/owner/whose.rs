@@ -7,7 +7,7 @@
 
 use super::super::prompt;
 use super::uncertain;
-use crate::log::{host_of, plain, strip_prefix};
+use crate::log::{host_of, is_record, plain};
 use std::ops::Range;
 
 /// Maximum number of kernel lines below a sentence: a whole log is not an illustration.
@@ -168,6 +168,9 @@ const CONDITIONS_INSIDE: [&str; 5] = ["如果", "若您", "若你", "もし", "�
 
 /// Whether a sentence is to any reader who has such lines: `If you see this, update the firmware`.
 fn is_condition(lines: &[String], at: usize) -> bool {
+    if is_record(&lines[at]) {
+        return false;
+    }
     let lower = bare(&lines[at]).to_lowercase();
     CONDITIONS.iter().any(|begin| {
         let rest = lower.strip_prefix(begin);
@@ -178,8 +181,7 @@ fn is_condition(lines: &[String], at: usize) -> bool {
 /// Whether a line is a sentence of prose, and not a label, a command or a line of a log.
 fn is_sentence(line: &str) -> bool {
     let line = bare(line);
-    if line.is_empty() || line.len() > 600 || strip_prefix(line).1 || plain::is_of_the_kernel(line)
-    {
+    if line.is_empty() || line.len() > 600 || is_record(line) || plain::is_of_the_kernel(line) {
         return false;
     }
     if prompt::read(line).is_some() || line.contains(['|', '=', '{']) {
