@@ -82,7 +82,7 @@ pub(in crate::paste) fn open(lines: &[String]) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some(block) = block(lines, at) {
         at = block.end;
-        if !is_short(lines, &block) {
+        if !is_short(lines, &block) || is_inside_a_log(lines, &block) {
             return Vec::new();
         }
         let above = beside(lines, (block.start.saturating_sub(GAP)..block.start).rev());
@@ -117,6 +117,20 @@ fn is_short(lines: &[String], block: &Range<usize>) -> bool {
     let lines = &lines[block.clone()];
     lines.iter().filter(|line| !line.trim().is_empty()).count() <= SHORT
         && !lines.iter().any(|line| host_of(line).is_some())
+}
+
+/// Whether lines without time stamps that begin like messages stand right above and right below a block.
+fn is_inside_a_log(lines: &[String], block: &Range<usize>) -> bool {
+    let begins_like_a_message = |line: &String| {
+        let tag = line.split_once(": ").map(|(tag, _)| tag);
+        tag.is_some_and(|tag| {
+            (2..=24).contains(&tag.len())
+                && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b))
+        })
+    };
+    let above = block.start.checked_sub(1).and_then(|at| lines.get(at));
+    let below = lines.get(block.end);
+    above.is_some_and(begins_like_a_message) && below.is_some_and(begins_like_a_message)
 }
 
 /// The nearest line of prose beside a block, behind blank lines and the marks of fences.
@@ -423,6 +437,10 @@ mod tests {
         ] {
             assert!(!is_open(&text), "{text}");
         }
+        let around =
+            "NET: Registered protocol family 39\nclocksource: Switched to clocksource kvm-clock\n";
+        assert!(!is_open(&format!("{around}VFS: Disk quotas dquot_6.6.0\nTOMYO: 2.6.0\n")));
+        assert!(is_open(&format!("Note: the kernel then prints this\n{BLOCK}It is harmless.\n")));
         let log: String = (0..20).map(|at| format!("[    0.{at:06}] pci 0000:00: x\n")).collect();
         assert!(!is_open(&format!("The kernel then prints this:\n{log}")));
     }
