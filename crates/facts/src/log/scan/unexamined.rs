@@ -3,8 +3,8 @@
 use crate::log::{KernelLog, strip_prefix};
 use crate::paste::LIMIT;
 
-/// Removes from a log what lines after line `last` show without a prefix of the kernel: nobody has examined whether they
-/// are names that a user chose, or of another machine. The clocksource is then left open, with the reason.
+/// Removes from a log what lines after line `last` show without a prefix of the kernel: they may be names that a user
+/// chose, or of another machine. The clocksource is then left open, with the reason.
 pub(super) fn leave(log: &mut KernelLog, last: u64) {
     let is_unexamined = |line: u64, text: &str| line > last && !strip_prefix(text).1;
     let first = log.entries.iter().find(|entry| is_unexamined(entry.line, &entry.text));

@@ -46,7 +46,7 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
         if let Some(from) = described_above(lines, at).filter(|_| !is_record(line)) {
             found[from..at].fill(true);
         }
-        // What a log's writer wrote is no word of the author.
+        // What a log's writer wrote is not the author's word.
         let Some(end) = end.filter(|_| !is_record(line)) else {
             at += 1;
             continue;

@@ -119,7 +119,7 @@ fn is_short(lines: &[String], block: &Range<usize>) -> bool {
         && !lines.iter().any(|line| host_of(line).is_some())
 }
 
-/// Whether lines without time stamps that begin like messages stand right above and right below a block.
+/// Whether the lines right above and right below a block have no time stamp and begin like messages.
 fn is_inside_a_log(lines: &[String], block: &Range<usize>) -> bool {
     let begins_like_a_message = |line: &String| {
         let tag = line.split_once(": ").map(|(tag, _)| tag);
