@@ -426,7 +426,9 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         }
         offer = offer.command(command);
     }
-    let unnamed = plan.case.facts.wall.ntp_service.value() == Some(&true);
+    // A daemon that synchronises has nothing to say about why it does not.
+    let fine = plan.case.facts.ntp.value().is_some_and(|kernel| kernel.synchronized);
+    let unnamed = plan.case.facts.wall.ntp_service.value() == Some(&true) && !fine;
     if offer.commands.is_empty() && unnamed {
         offer = offer.command("timedatectl timesync-status").command("chronyc sources -v");
     }

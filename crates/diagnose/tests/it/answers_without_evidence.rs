@@ -86,3 +86,16 @@ fn a_demotion_lasts_until_the_next_boot() {
     );
     assert!(!pasted(&warp).remedies.iter().any(|remedy| remedy.id == "reboot-to-restore"));
 }
+
+#[test]
+fn a_daemon_that_synchronises_is_not_asked_why_it_does_not() {
+    let text = "               Local time: Tue 2019-08-13 11:24:57 WEST\n           Universal time: Tue 2019-08-13 10:24:57 UTC\n\
+                \x20                RTC time: Mon 2019-08-19 10:47:28\n                Time zone: Europe/Lisbon (WEST, +0100)\n\
+                System clock synchronized: yes\n              NTP service: active\n          RTC in local TZ: no\n\n\
+                E: Release file for http://security.example/InRelease is not valid yet (invalid for another 5d 21h 19min 52s). Updates \
+                for this repository will not be applied.\n";
+    let report = pasted(text);
+    let asks = |remedy: &&clocksmith_diagnose::Remedy| remedy.id == "wall-ask-the-daemon";
+    assert!(report.remedies.iter().find(asks).is_none(), "{:?}", report.remedies);
+    assert!(report.remedies.iter().any(|remedy| remedy.id == "wall-start-a-daemon"));
+}
