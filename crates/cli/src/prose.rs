@@ -132,10 +132,11 @@ impl Subjects {
         if self.judges && !self.reads.is_empty() {
             known = self.reads.iter().chain(&self.wall).copied().collect();
         }
+        let known = known.as_slice();
         let is_field = self.is_field();
         // A rate from the text's own figures is the most informative.
         let lead = usize::from(known.first() == Some(&explain::RATE));
-        let mut pages = known.clone();
+        let mut pages = known.to_vec();
         let of = |is_subject: bool| {
             let of_kind = self.terms.iter().filter(move |term| term.is_subject == is_subject);
             let meant = of_kind.filter(|term| !term.is_product || !known.is_empty());

@@ -178,6 +178,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     let is_open = report.verdict == Verdict::Unknown && is_post && !is_explained(report);
     let is_fine = lines_of_kernel <= QUOTED && (report.verdict == Verdict::Ok || is_open);
     let special = about.special();
+    let quoted_first = about.quoted_first();
     let words: &[&'static str] = match &report.wall_clock {
         // A post about a wrong time does not ask about a clocksource without a fault.
         _ if report.clocksource.current.is_some() && !is_fine => return,
@@ -196,7 +197,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
             false => &[],
         },
         None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
-        None => &about.quoted_first(),
+        None => quoted_first.as_slice(),
     };
     let is_right =
         report.wall_clock.as_ref().is_some_and(|wall| wall.state == WallState::Synchronised);
