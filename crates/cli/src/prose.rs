@@ -48,6 +48,16 @@ pub(crate) struct Subjects {
     says_wrong: bool,
     /// Another system that the text is of.
     other: Option<&'static str>,
+    /// The messages that it quotes, by their pages.
+    pub(crate) quoted: Vec<&'static str>,
+    /// The page that answers a text which shows no fault, and the answer.
+    pub(crate) harmless: Option<(&'static str, &'static str)>,
+    /// Whether it judges a clocksource, and says nothing of a wrong time.
+    judges: bool,
+    /// Whether it names a sleep or a suspend.
+    pub(crate) names_a_sleep: bool,
+    /// The commands whose output would show more.
+    asked: String,
 }
 
 impl Subjects {
@@ -66,7 +76,26 @@ impl Subjects {
         let terms = if other.is_some() { Vec::new() } else { explain::of_terms(&text) };
         let no_claim = explain::no_claim(&text);
         let says_wrong = !wall.is_empty() && explain::says_wrong(&text);
-        Self { wall, reads, products, terms, no_claim, rate, says_wrong, other }
+        let quoted = if other.is_some() { Vec::new() } else { explain::quoted(&text) };
+        let harmless = explain::harmless(&text).filter(|_| other.is_none());
+        let judges = explain::judges_a_clocksource(&text);
+        let names_a_sleep = explain::names_a_sleep(&text);
+        let asked = explain::asked_for(&text);
+        Self {
+            wall,
+            reads,
+            products,
+            terms,
+            no_claim,
+            rate,
+            says_wrong,
+            other,
+            quoted,
+            harmless,
+            judges,
+            names_a_sleep,
+            asked,
+        }
     }
 
     /// The same, with the page of the program whose guest has another time.
@@ -88,10 +117,22 @@ impl Subjects {
         if self.wall.is_empty() { &self.reads } else { &self.wall }
     }
 
+    /// The same behind the messages that the text quotes.
+    pub(crate) fn quoted_first(&self) -> Vec<&'static str> {
+        self.quoted.iter().chain(self.first()).copied().collect()
+    }
+
     /// The same in a text without evidence, with the words of `explain` that the text names: first those that it is about, and all
     /// where nothing but the field is known.
     fn pages(&self) -> Vec<&'static str> {
-        let known = self.first();
+        if let Some((page, _)) = self.harmless {
+            return vec![page];
+        }
+        let mut known = self.first().to_vec();
+        if self.judges && !self.reads.is_empty() {
+            known = self.reads.iter().chain(&self.wall).copied().collect();
+        }
+        let known = known.as_slice();
         let is_field = self.is_field();
         // A rate from the text's own figures is the most informative.
         let lead = usize::from(known.first() == Some(&explain::RATE));
@@ -106,6 +147,13 @@ impl Subjects {
         for (at, page) in of(true).chain(others).enumerate() {
             pages.insert(first + at, page);
         }
+        // A message that is quoted says more than words of its field, and a page has several names.
+        let mut pages: Vec<&'static str> = self.quoted.iter().copied().chain(pages).collect();
+        let mut titles = std::collections::HashSet::new();
+        pages.retain(|page| {
+            let title = explain::explain(page).first().map(|found| found.title.clone());
+            titles.insert(title.unwrap_or_else(|| (*page).to_owned()))
+        });
         pages.truncate(MOST);
         pages
     }
@@ -186,8 +234,9 @@ impl Unread {
             format!(
                 "{head}, and nothing else that clocksmith can read. It seems to be about a clock that shows the wrong \
                  time: {} what is known about that.{rate} For a diagnosis, run `clocksmith why` on that machine, or \
-                 give this command the output of `timedatectl` and `chronyc tracking` from there",
-                pages(&named)
+                 give this command the output of {} from there",
+                pages(&named),
+                subjects.asked
             )
         } else if subjects.wall.is_empty() && !subjects.reads.is_empty() {
             format!(
@@ -205,8 +254,9 @@ impl Unread {
             format!(
                 "{head}, and nothing else that clocksmith can read. It mentions words about clocks: {} what is known \
                  about them. For a diagnosis, run `clocksmith why` on that machine, or give this command that \
-                 machine's output of {dmesg}`timedatectl` and `chronyc tracking`",
-                pages(&named)
+                 machine's output of {dmesg}{}",
+                pages(&named),
+                subjects.asked
             )
         } else {
             let empty = if is_empty { " (it is empty)" } else { "" };

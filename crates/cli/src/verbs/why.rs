@@ -158,12 +158,27 @@ fn add_pages(report: &mut Report, about: &Subjects) {
     if about.no_claim.is_some() {
         return;
     }
+    if is_answered(report)
+        && let Some((page, answer)) = about.harmless
+    {
+        answer.clone_into(&mut report.headline);
+        report.known = explain::known(&[page]);
+        // The text has no symptom that the clocksource would explain.
+        report.settles.clear();
+        report.missing.clear();
+        return;
+    }
+    if about.names_a_sleep && is_demoted(report) {
+        report.known = explain::known(&["hpet"]);
+        return;
+    }
     let lines_of_kernel = report.read.as_ref().map_or(0, |read| read.kernel_lines);
     let is_post =
         report.read.as_ref().is_some_and(|read| read.unread >= POST * lines_of_kernel.max(1));
     let is_open = report.verdict == Verdict::Unknown && is_post && !is_explained(report);
     let is_fine = lines_of_kernel <= QUOTED && (report.verdict == Verdict::Ok || is_open);
     let special = about.special();
+    let quoted_first = about.quoted_first();
     let words: &[&'static str] = match &report.wall_clock {
         // A post about a wrong time does not ask about a clocksource without a fault.
         _ if report.clocksource.current.is_some() && !is_fine => return,
@@ -182,7 +197,7 @@ fn add_pages(report: &mut Report, about: &Subjects) {
             false => &[],
         },
         None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
-        None => about.first(),
+        None => quoted_first.as_slice(),
     };
     let is_right =
         report.wall_clock.as_ref().is_some_and(|wall| wall.state == WallState::Synchronised);
@@ -205,6 +220,21 @@ fn add_pages(report: &mut Report, about: &Subjects) {
             how: format!("clocksmith explain '{word}'"),
         }));
     }
+}
+
+/// Whether hpet is in use, because the watchdog demoted the TSC.
+fn is_demoted(report: &Report) -> bool {
+    report.clocksource.current.as_deref() == Some("hpet")
+        && report.causes.iter().any(|cause| cause.id == CauseId::WatchdogAtFault)
+}
+
+/// Whether nothing in a text is evidence of a clock, so that a page may answer it.
+fn is_answered(report: &Report) -> bool {
+    report.verdict == Verdict::Unknown
+        && report.clocksource.current.is_none()
+        && report.wall_clock.is_none()
+        && report.symptoms.is_empty()
+        && !is_explained(report)
 }
 
 /// Whether a text has more lines of other kinds than it has of the kernel.

@@ -335,6 +335,57 @@ fn words_of_explain_lead_to_their_pages() {
 }
 
 #[test]
+fn what_a_text_quotes_is_answered_first_and_no_failed_command_is_requested() {
+    let (_, said) =
+        said_of("`timedatectl set-ntp on` was giving `Failed to set ntp: NTP not supported.`\n");
+    let said = unwrapped(&said);
+    assert!(said.contains("No time daemon that systemd can switch is installed"), "{said}");
+    assert!(!said.contains("chrony.conf lacks") && !said.contains("set-ntp true"), "{said}");
+    assert!(
+        !said.contains("the output of `timedatectl`") && !said.contains("of `timedatectl` and"),
+        "{said}"
+    );
+    let (_, said) = said_of(
+        "timedatectl status\nFailed to query server: Connection timed out\nsystemd-timesyncd is running.\n",
+    );
+    let said = unwrapped(&said);
+    assert!(said.contains("not a time server") && said.contains("timesync-status"), "{said}");
+    assert!(said.contains("output of `systemctl status") && !said.contains("rtcsync"), "{said}");
+    let scylla = "reader_concurrency_semaphore - Detected timeout skew of 294882ms, please check time skew between nodes in the cluster.\n";
+    let (_, said) = said_of(scylla);
+    assert!(said.contains("far time limit") && !said.contains("EventStore"), "{said}");
+    assert_eq!(said.matches("more: clocksmith explain").count(), 1, "{said}");
+}
+
+#[test]
+fn texts_about_reads_that_name_a_sleep_are_about_reads() {
+    let text = "When a Mac wakes up from sleep, the hardware clock in the guest will lag for a while. The kernel thinks that the TSC is \
+                unstable, and switches to HPET, which is much slower than the TSC.\n";
+    let (_, said) = said_of(text);
+    let said = unwrapped(&said);
+    assert!(said.contains("more: clocksmith explain 'hpet'"), "{said}");
+    assert!(said.contains("until the next boot") && !said.contains("timedatectl"), "{said}");
+}
+
+#[test]
+fn lines_that_are_known_to_be_harmless_are_the_answer() {
+    let perf = "[ 1003.011834] perf interrupt took too long (2555 > 2500), lowering kernel.perf_event_max_sample_rate to 50000\n";
+    let table = "$ strace -f -c sleep 1\n% time     seconds  usecs/call     calls    errors syscall\n\
+                 ------ ----------- ----------- --------- --------- ----------------\n\
+                 \x20 6.93    0.000033          33         1           nanosleep\n\
+                 ------ ----------- ----------- --------- --------- ----------------\n";
+    for (text, words) in [(perf, "are harmless"), (table, "counts the CPU time of system calls")] {
+        let (_, said) = said_of(text);
+        let said = unwrapped(&said);
+        assert!(
+            said.starts_with("The kernel's lines") || said.starts_with("`strace -c`"),
+            "{said}"
+        );
+        assert!(said.contains(words) && !said.contains("To find out"), "{said}");
+    }
+}
+
+#[test]
 fn texts_that_report_no_fault_are_named_as_such() {
     for (text, what) in [
         (

@@ -28,6 +28,13 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if !found.is_empty() {
         return found;
     }
+    // A plural.
+    if let Some(one) = query.strip_suffix(['s', 'S']) {
+        let found = word(one);
+        if !found.is_empty() {
+            return found;
+        }
+    }
     if let Some(name) = query.rsplit('/').next().filter(|_| query.starts_with('/')) {
         return word(name);
     }
@@ -171,9 +178,10 @@ fn by_phrase(query: &str) -> Option<Explanation> {
         .map(|(entry, _)| entry.explanation(Kind::Term))
 }
 
-/// Converts to lower case and single blanks.
-fn squeeze(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+/// Converts to lower case and single blanks, with none before a colon: tables align theirs.
+pub(super) fn squeeze(text: &str) -> String {
+    let single = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    single.replace(" :", ":").to_ascii_lowercase()
 }
 
 /// Explains several known words, or a command line with known parameters.

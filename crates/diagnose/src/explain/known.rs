@@ -19,7 +19,8 @@ pub struct Known {
 }
 
 /// Commands and settings that correct a clock.
-const SETTERS: [&str; 9] = [
+const SETTERS: [&str; 10] = [
+    "restart systemd-timesyncd",
     "makestep",
     "set-ntp",
     "hwclock -s",
@@ -49,7 +50,14 @@ pub(super) fn known(words: &[&str]) -> Vec<Known> {
     let more: Vec<Known> =
         general.filter(|word| is_it(word)).filter_map(|word| of_word(word)).take(1).collect();
     found.extend(more);
-    found
+    // A page has several names.
+    let mut once: Vec<Known> = Vec::new();
+    for known in found {
+        if !once.iter().any(|one| one.text == known.text) {
+            once.push(known);
+        }
+    }
+    once
 }
 
 fn of_word(word: &str) -> Option<Known> {
@@ -73,6 +81,7 @@ mod tests {
         assert_eq!(words(&["wall clock"]), ["wall clock"]);
         assert_eq!(words(&["clocksource", "xen", "vDSO", "hpet"]), ["xen", "vDSO", "hpet"]);
         assert_eq!(words(&["no such page"]), [""; 0]);
+        assert_eq!(words(&["etcd", "clock difference against peer"]), ["etcd"]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod beside;
 mod camel;
 mod clock_faults;
 mod clocksources;
+mod commands;
+mod drifts;
 mod entry;
 mod figures;
 mod find;
@@ -21,16 +23,19 @@ mod messages;
 mod no_claim;
 mod parameters;
 mod policies;
+mod quoted;
 mod ratios;
 mod read_words;
 mod refused;
 mod relations;
+mod resets;
 mod short_sleep;
 mod spelling;
 mod stale;
 mod stated_rate;
 mod terms;
 mod text;
+mod traces;
 mod unit;
 mod wall_pages;
 mod wall_words;
@@ -93,6 +98,41 @@ pub fn of_terms(text: &str) -> Vec<Term> {
 #[must_use]
 pub fn no_claim(text: &str) -> Option<&'static str> {
     no_claim::of_text(text)
+}
+
+/// The messages with pages that a text quotes, by their titles: at the beginning of a line, behind a stamp or a name, or between
+/// quotation marks.
+#[must_use]
+pub fn quoted(text: &str) -> Vec<&'static str> {
+    quoted::messages(text)
+}
+
+/// The page that answers a text whose only known lines or figures show no fault of a clock, and the answer in one sentence.
+#[must_use]
+pub fn harmless(text: &str) -> Option<(&'static str, &'static str)> {
+    traces::of_text(text).or_else(|| {
+        let title = quoted::harmless(text)?;
+        Some((title, "The kernel's lines in this text that clocksmith knows are harmless: they show no fault of a clock."))
+    })
+}
+
+/// Whether a text judges a clocksource by the cost of its reads or by its stability, and says nothing of a wrong time.
+#[must_use]
+pub fn judges_a_clocksource(text: &str) -> bool {
+    read_words::judges_a_clocksource(text)
+}
+
+/// Whether a text names a sleep or a suspend, after which a watchdog finds clocks apart.
+#[must_use]
+pub fn names_a_sleep(text: &str) -> bool {
+    read_words::names_a_sleep(text)
+}
+
+/// The commands that show whether the clock of a text's machine is synchronised, as a list in words: those of the daemon that it
+/// names, and none that failed in it.
+#[must_use]
+pub fn asked_for(text: &str) -> String {
+    commands::of_text(text)
 }
 
 /// The core of the pages of these words, at most three.

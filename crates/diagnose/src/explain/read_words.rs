@@ -9,6 +9,28 @@ const BACK: &str = "monotonic clock went back";
 /// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page;
 /// those that reveal most about a problem come first.
 const OF_READS: &[(&str, &str)] = &[
+    ("enclave", LAYER),
+    ("sgx", LAYER),
+    ("gsgx", LAYER),
+    ("gramine", LAYER),
+    ("occlum", LAYER),
+    ("mystikos", LAYER),
+    ("fex", LAYER),
+    ("fex-emu", LAYER),
+    ("box64", LAYER),
+    ("qemu-user", LAYER),
+    ("aarch64 vdso", LAYER),
+    ("arm64 vdso", LAYER),
+    ("xdebug", PROFILER),
+    ("xhprof", PROFILER),
+    ("tideways", PROFILER),
+    ("explain analyze", PROFILER),
+    ("cpu time clock", CPU_TIME),
+    ("cpu time clocks", CPU_TIME),
+    ("cpu-time clock", CPU_TIME),
+    ("cpu-time clocks", CPU_TIME),
+    ("thread cpu time", CPU_TIME),
+    ("cpu clock", CPU_TIME),
     ("<timer name", TIMERS),
     ("hypervclock", TIMERS),
     ("hv-stimer", TIMERS),
@@ -25,6 +47,8 @@ const OF_READS: &[(&str, &str)] = &[
     ("went back in time", BACK),
     ("ec2", EC2),
     ("m4 instances", EC2),
+    ("aws", EC2),
+    ("nitro", EC2),
     ("after sleep", "suspend"),
     ("computer to sleep", "suspend"),
     ("clock_gettime64", REFUSED),
@@ -81,11 +105,35 @@ const OF_READS: &[(&str, &str)] = &[
     ("clock source", "clocksource"),
     ("clock()", CPU_TIME),
 ];
+/// The page of what is between a program and the vDSO; a text about reads of the clock there has one of these words.
+const LAYER: &str = "layer without a vDSO";
+const WITH_LAYER: [&str; 6] =
+    ["gettimeofday", "clock_gettime", "vdso", "time.now", "rdtsc", "nanotime"];
+/// The page of programs that read the clock at each call; a text about their cost has a word of each list.
+const PROFILER: &str = "Xdebug";
+const WITH_PROFILER: [&str; 6] = ["slow", "slows", "slower", "slowdown", "performance", "overhead"];
+const OF_GUESTS: [&str; 10] = [
+    "docker",
+    "vagrant",
+    "virtualbox",
+    "hyperkit",
+    "minikube",
+    "wsl2",
+    "vm",
+    "hpet",
+    "clocksource",
+    "pg_test_timing",
+];
+/// Words of a text about what reads of the clocks of processes cost, and of one about the frequency of a processor.
+const READING: [&str; 5] = ["read", "reads", "reading", "clock_gettime", "per read"];
+const COSTS: [&str; 6] = ["expensive", "overhead", "slow", "ns", "nanoseconds", "syscall"];
+const FREQUENCIES: [&str; 5] = ["mhz", "ghz", "clock speed", "frequency", "overclock"];
 /// The page of clocks of a process: circuits also have a `clock()`.
 const CPU_TIME: &str = "CLOCK_PROCESS_CPUTIME_ID";
 /// The page of the hypervisors of EC2; a text about reads of the clock there has one of these words.
 const EC2: &str = "EC2 instance families";
-const WITH_EC2: [&str; 5] = ["clocksource", "gettimeofday", "clock_gettime", "vdso", "nanotime"];
+const WITH_EC2: [&str; 6] =
+    ["clock source", "clocksource", "gettimeofday", "clock_gettime", "vdso", "nanotime"];
 /// Pages of programs: a text about reads of the clock by them has one of these words.
 const GO: &str = "Go";
 const JAVA: &str = "Java";
@@ -117,7 +165,8 @@ const WITH_XEN: [&str; 6] =
 /// The page of programs with a clock of their own, and words of texts about one that is wrong.
 const OWN_CLOCK: &str = "rte_get_tsc_hz";
 const OWN_READS: [&str; 4] = ["rdtsc", "rdtscp", "__rdtsc", "rdtsc()"];
-const OWN_FAULTS: [&str; 7] = ["drift", "drifts", "drifting", "skews", "off", "wrong", "diverge"];
+const OWN_FAULTS: [&str; 9] =
+    ["jump", "jumps", "drift", "drifts", "drifting", "skews", "off", "wrong", "diverge"];
 const OWN_RATES: [&str; 6] =
     ["calibrat", "ticks_per_ns", "ticks per", "tick rate", "tsc frequency", "tsc_hz"];
 
@@ -172,6 +221,66 @@ fn is_set_back(small: &str) -> bool {
     })
 }
 
+/// Names of clocks of processes that are also said of other things.
+const OF_PROCESSES: [&str; 6] = [
+    "cpu time clock",
+    "cpu time clocks",
+    "cpu-time clock",
+    "cpu-time clocks",
+    "thread cpu time",
+    "cpu clock",
+];
+
+/// Names of counters, and what is said of them in a text about reads.
+const COUNTERS: [&str; 4] = ["tsc", "hpet", "acpi_pm", "clocksource"];
+const JUDGED: [&str; 6] =
+    ["slower", "unstable", "switches to", "switched to", "performance", "expensive"];
+/// Beginnings of words of a text about a wrong time.
+const OF_WRONG_TIMES: [&str; 12] = [
+    "date",
+    "minute",
+    "hour",
+    "out of sync",
+    "wrong",
+    "behind",
+    "ahead",
+    "drift",
+    "ntp",
+    "chrony",
+    "certificate",
+    "timestamp",
+];
+
+/// Whether a text judges a clocksource by the cost of its reads or by its stability, and says nothing of a wrong time.
+pub(super) fn judges_a_clocksource(text: &str) -> bool {
+    let small = small(text);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_judged = |text: &str| {
+        COUNTERS.iter().any(|name| has(text, name, false, is_part))
+            && JUDGED.iter().any(|word| has(text, word, false, is_part))
+    };
+    sentences(&small).any(is_judged)
+        && !OF_WRONG_TIMES.iter().any(|word| has(&small, word, true, is_part))
+}
+
+/// Whether a text has a word for a sleep of a machine; a process also sleeps, but says so by the name of a call.
+pub(super) fn names_a_sleep(text: &str) -> bool {
+    let small = small(text);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    [
+        "from sleep",
+        "sleep mode",
+        "after sleep",
+        "wakes up",
+        "resuming",
+        "resume from",
+        "suspend",
+        "hibernat",
+    ]
+    .iter()
+    .any(|word| has(&small, word, true, is_part))
+}
+
 /// The pages that concern a text in prose about reads of the clock.
 pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     let small = small(text);
@@ -186,6 +295,15 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
             (_, OF_XEN) => WITH_XEN.into_iter().any(is_word),
             (_, REFUSED) => WITH_REFUSED.into_iter().any(is_word),
             (_, EC2) => WITH_EC2.into_iter().any(is_word),
+            (_, LAYER) => WITH_LAYER.into_iter().any(is_word),
+            (_, PROFILER) => {
+                WITH_PROFILER.into_iter().any(is_word) && OF_GUESTS.into_iter().any(is_word)
+            }
+            (name, CPU_TIME) if OF_PROCESSES.contains(&name) => {
+                READING.into_iter().any(is_word)
+                    && COSTS.into_iter().any(is_word)
+                    && !FREQUENCIES.iter().any(|word| small.contains(word))
+            }
             (_, page) if OF_PROGRAMS.contains(&page) => WITH_PROGRAMS.into_iter().any(is_word),
             _ => true,
         };
@@ -230,6 +348,50 @@ mod tests {
     }
 
     use super::*;
+
+    #[test]
+    fn a_layer_that_replaces_the_vdso_comes_first() {
+        for text in [
+            "In the enclave (SGX) time.Now() takes 4 ms, since the vdso is patched out",
+            "gsgx makes a gettimeofday system call each time",
+            "the game calls clock_gettime: forward it to the AArch64 VDSO",
+        ] {
+            assert_eq!(of_reads(text).first(), Some(&LAYER), "{text}");
+        }
+        assert_eq!(of_reads("the key is in the SGX enclave"), [""; 0]);
+    }
+
+    #[test]
+    fn what_reads_the_clock_at_each_call_leads_to_its_page() {
+        let text = "When enabling XDebug the site slows down in com.docker.hyperkit";
+        assert_eq!(of_reads(text), [PROFILER]);
+        assert_eq!(of_reads("XDebug slows the site down (Docker)"), [PROFILER]);
+        assert_eq!(of_reads("Xdebug has a bug in Docker"), [""; 0]);
+    }
+
+    #[test]
+    fn cpu_time_clocks_have_a_plural() {
+        assert_eq!(of_reads("reading from the CPU time clocks is expensive"), [CPU_TIME]);
+        assert_eq!(of_reads("reading of the CPU clock is slow at 3 GHz"), [""; 0]);
+        assert_eq!(of_reads("the CPU clock has a bug"), [""; 0]);
+    }
+
+    #[test]
+    fn a_vendor_with_a_clocksource_leads_to_its_page() {
+        assert_eq!(of_reads("tsc instead of kvm-clock as clock source on AWS")[0], EC2);
+        assert_eq!(of_reads("AWS has many regions"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_said_of_a_counter_is_about_reads() {
+        let lags = "When a Mac wakes up from sleep, the hardware clock in the guest will lag.";
+        let judged = "The TSC is unstable, and the HPET is much slower than the TSC.";
+        assert!(judges_a_clocksource(&format!("{lags} {judged}")));
+        assert!(!judges_a_clocksource(lags));
+        assert!(!judges_a_clocksource(&format!("{judged} The date is two hours behind.")));
+        assert_eq!(super::super::of_wall_clock(&format!("{lags} {judged}")), [""; 0]);
+        assert_eq!(of_reads(&format!("{lags} {judged}")), ["hpet"]);
+    }
 
     #[test]
     fn prose_about_the_command_line_leads_to_its_parameters() {

@@ -2,8 +2,10 @@
 //! where. Each rule names the classes of which one sentence has a word, and the page that it leads to. Not in this module: whole
 //! phrases ([`super::wall_pages`]).
 
+use super::resets;
 use super::wall_pages::{
-    BOOTTIME, CERTIFICATE, CONTAINER, DESKTOP, MAKESTEP, PANIC, REALTIME, REQUEST, TOKEN, TWO,
+    BOOT, BOOTTIME, CERTIFICATE, CONTAINER, DESKTOP, DOVECOT, MAKESTEP, PANIC, REALTIME, REQUEST,
+    TOKEN, TWO,
 };
 
 /// Words of one meaning: whole ones, and beginnings.
@@ -269,6 +271,13 @@ const SETTERS: Class =
 /// A container of Linux cannot drift against its host: such a one runs in a guest.
 const DRIFTS: Class = Class { whole: &["drift", "drifts", "drifting", "drifted"], begins: &[] };
 
+/// Servers that say how far the clock moved.
+const MAIL_SERVERS: Class = Class { whole: &["dovecot"], begins: &[] };
+const BY_SECONDS: Class =
+    Class { whole: &["second", "seconds", "ms", "moved", "moving", "adjusting"], begins: &[] };
+const DIRECTIONS: Class =
+    Class { whole: &["forward", "forwards", "backward", "backwards"], begins: &[] };
+
 /// A page, and the classes of which a sentence has a word each.
 struct Rule {
     page: &'static str,
@@ -277,7 +286,8 @@ struct Rule {
     all: &'static [&'static Class],
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
+    Rule { page: DOVECOT, leads: true, all: &[&CLOCKS, &DIRECTIONS, &BY_SECONDS] },
     Rule { page: DESKTOP, leads: false, all: &[&CONTAINERS, &DESKTOPS, &SLEEPS, &CLOCKS, &APART] },
     Rule {
         page: REQUEST,
@@ -325,7 +335,17 @@ pub(super) fn pages(small: &str) -> Vec<(&'static str, bool)> {
                 && (rule.page != TWO || is_to_and_fro(words))
         })
     };
-    RULES.iter().filter(tells).map(|rule| (rule.page, rule.leads)).collect()
+    let of_server = small.contains(MAIL_SERVERS.whole[0]);
+    let mut found: Vec<(&'static str, bool)> = RULES
+        .iter()
+        .filter(tells)
+        .filter(|rule| rule.page != DOVECOT || of_server)
+        .map(|rule| (rule.page, rule.leads))
+        .collect();
+    if sentences.iter().any(|words| resets::tells(words)) {
+        found.push((BOOT, true));
+    }
+    found
 }
 
 /// In both directions: `forward and then back`, `back and forth`. In each direction, at different times, a clock only has to be corrected.
@@ -400,6 +420,9 @@ mod tests {
             ("kata runs chrony in the vm to synchronise the container", CONTAINER),
             ("the difference between the request time and the server's time is too large", REQUEST),
             ("the certificate validity starts in the future", CERTIFICATE),
+            ("warning about the clock moving forward by 0.1 seconds. i run dovecot", DOVECOT),
+            ("rebooting would cause the pi to forget what the time was", BOOT),
+            ("i change the date, but if i shutdown the host it comes back to dec 2020", BOOT),
         ] {
             assert!(pages(text).iter().any(|found| found.0 == page), "{text}: {:?}", pages(text));
         }
@@ -418,6 +441,9 @@ mod tests {
             "the interval between two polls of the system",
             "the container has a service without a clock",
             "the request takes too long on the server",
+            "the clock moves forward by a second",
+            "every time i reboot, it comes back to the login",
+            "after a reboot the driver forgets its settings each time",
             "",
         ] {
             assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));

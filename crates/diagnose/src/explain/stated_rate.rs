@@ -137,6 +137,9 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
     if let Some(found) = relative(text, &words) {
         return Some(found);
     }
+    if let Some(found) = advanced(&words) {
+        return Some(found);
+    }
     if !words.iter().any(begins) {
         return None;
     }
@@ -201,6 +204,19 @@ fn words(text: &str) -> Vec<String> {
 fn rate(amount: (String, f64), time: (String, f64)) -> Option<(f64, String)> {
     let ppm = amount.1 / time.1 * 1e6;
     (1.0..900_000.0).contains(&ppm).then(|| (ppm, format!("{} in {}", amount.0, time.0)))
+}
+
+/// What a clock shows in a time: `advances by one minute approximately every 48 seconds`.
+fn advanced(words: &[&str]) -> Option<(f64, String)> {
+    let at = words.iter().position(|word| word.starts_with("advanc"))?;
+    let mut shown = at + 1..words.len().min(at + BETWEEN);
+    let (amount, amount_s, after) = shown.find_map(|at| duration(words, at))?;
+    let per = (after..words.len().min(after + BETWEEN + 1)).find(|at| PER.contains(&words[*at]))?;
+    let (time, time_s, _) = duration(words, per + 1)?;
+    let ppm = (amount_s - time_s).abs() / time_s * 1e6;
+    // What a clock is corrected by is not a rate.
+    let near = (0.5..2.0).contains(&(amount_s / time_s));
+    (near && ppm >= 1.0).then(|| (ppm, format!("{amount} in {time}")))
 }
 
 /// The time before the amount: `every 10 minutes it loses 3 seconds`, `in 24 hours it gained 5 minutes`.
@@ -302,6 +318,10 @@ mod tests {
             ("the clock jumps 20 ms backward every 30s", 667.0),
             ("wall clock drift (~1.5s/day)", 17.4),
             ("the clock loses 3 minutes per day", 2083.0),
+            (
+                "the current time may advance by one minute approximately every 48 seconds",
+                250_000.0,
+            ),
             ("our time is 25 seconds slow in 10 minutes", 41_667.0),
             ("the rtc gains 2 seconds a day", 23.1),
             ("drift of 6 seconds per hour", 1667.0),

@@ -33,7 +33,9 @@ const STEMS: [&str; 19] = [
 ];
 
 /// Pages of products, of tools and of this program's own words: their names say nothing of a clock.
-const OTHERS: [&str; 62] = [
+const OTHERS: [&str; 64] = [
+    "layer without a vDSO",
+    "Xdebug",
     "container clock",
     "verdict",
     "layer",

@@ -275,6 +275,29 @@ fn lines_of_daemons_and_servers_have_a_page() {
 }
 
 #[test]
+fn words_of_lines_that_are_evidence_are_known() {
+    let others = [
+        "timed out while polling for tx timestamp",
+        "ntp_adjtime() failed: Operation not permitted",
+        "no server suitable for synchronization found",
+        "imap: Time moved forwards by 0.100108 seconds - adjusting timeouts.",
+        "Failed to set ntp: NTP not supported.",
+        "port 1: master sync timeout",
+        "perf: interrupt took too long (2555 > 2500), lowering kernel.perf_event_max_sample_rate to 50000",
+        "pvclock_gtod_data",
+        "monotonic: x86 linux, unable to determine clock rate",
+        "leap status: Not synchronised",
+        "Leap status     : Not synchronised",
+        "CPU time clocks",
+    ];
+    let unknown: Vec<&str> = clocksmith_facts::wall::known_words()
+        .chain(others)
+        .filter(|words| explain(words).is_empty())
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
 fn references_resolve_and_texts_are_whole() {
     for found in all() {
         let title = &found.title;

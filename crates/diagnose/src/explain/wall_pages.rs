@@ -93,6 +93,13 @@ pub(super) const FAKED: &str = "libfaketime";
 
 const TIMERS: &str = "libvirt timers";
 const PTP: &str = "phc2sys";
+const PTP4L: &str = "ptp4l";
+/// The page of systemd's time daemon.
+const TIMESYNCD: &str = "systemd-timesyncd";
+/// The page of ScyllaDB's message about time limits.
+const TIMEOUTS: &str = "timeout skew";
+/// The page of a server that waited for longer than it had meant to.
+pub(super) const DOVECOT: &str = "Time moved forwards";
 const PULSE: &str = "ts2phc";
 const UUID: &str = "UUID";
 pub(super) const DESKTOP: &str = "Docker Desktop";
@@ -121,8 +128,8 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("ts2phc", PULSE),
     ("clock offset='", TIMERS),
     ("phc2sys", PTP),
-    ("ptp4l", PTP),
-    ("linuxptp", PTP),
+    ("ptp4l", PTP4L),
+    ("linuxptp", PTP4L),
     ("uuidgen", UUID),
     ("uuidd", UUID),
     ("timeuuid", UUID),
@@ -516,8 +523,10 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("two ntp programs", TWO),
     ("disable the time synchronization", TWO),
     ("disable time sync", TWO),
+    ("systemd-timesyncd", TIMESYNCD),
+    ("timesyncd", TIMESYNCD),
+    ("timeout skew", TIMEOUTS),
     ("time skew", HOSTS),
-    ("timeout skew", HOSTS),
     ("clock jump setting", HOSTS),
     ("between servers", HOSTS),
     ("among servers", HOSTS),

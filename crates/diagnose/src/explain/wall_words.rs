@@ -7,7 +7,9 @@ use super::wall_pages::{
     BOOT, CERTIFICATE, CONTAINER, DESKTOP, EXPIRED, FAKED, HOSTS, LEAP, LOCAL_RTC, LOGS, MAKESTEP,
     OF_GUESTS, OF_TLS, PAGES, RATE, REALTIME, SAVED, STALE, TOKEN, TWO, UNIT, XEN, ZONE,
 };
-use super::{camel, listed, refused, relations, short_sleep, stale, stated_rate, unit};
+use super::{
+    camel, drifts, listed, read_words, refused, relations, short_sleep, stale, stated_rate, unit,
+};
 
 /// Bytes of a text that are examined.
 const LIMIT: usize = 64 << 10;
@@ -63,6 +65,8 @@ const SUBJECT: &[&str] = &[
     "minutes behind",
     "issue with the clock",
     "time skew",
+    "timeout skew",
+    "timesyncd",
     "not valid yet",
     "kvm_ptp",
     "date and time",
@@ -273,6 +277,7 @@ pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char
 fn in_full(small: String) -> String {
     // The fields of `timedatectl` also occur in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
+    let small = without_elapsed(small);
     const BOTH: &str = "certificate has expired or is not yet valid";
     let small = listed::removed(&small);
     match (small.contains(" is after "), small.contains(" is before ")) {
@@ -280,6 +285,20 @@ fn in_full(small: String) -> String {
         (false, true) => small.replace(BOTH, "certificate is not yet valid"),
         _ => small,
     }
+}
+
+/// Names of the time that passes, in a text which measures with it.
+const ELAPSED: [&str; 5] =
+    ["wall-clock time", "wall clock time", "wallclock time", "wall time", "against the wall clock"];
+const MEASURES: [&str; 5] = ["measur", "profil", "elapsed", "benchmark", "overhead"];
+
+/// A text in small letters without the names of elapsed time, if it is about reads of a clock and measures with them.
+fn without_elapsed(small: String) -> String {
+    let any = |words: &[&str]| words.iter().any(|word| small.contains(word));
+    if !any(&ELAPSED) || !any(&MEASURES) || !any(&OF_READS) {
+        return small;
+    }
+    ELAPSED.iter().fold(small, |text, name| text.replace(name, ""))
 }
 
 /// Systems that share a computer with Linux, and words of Linux and of starts in texts about both.
@@ -340,6 +359,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             // On Linux itself a container has the clock of its host.
             DESKTOP if OF_DOCKER.contains(name) => any(&OF_DESKTOPS),
             // A bare word of clusters does not report a fault.
+            HOSTS if flat.contains(TIMEOUTS) => false,
             HOSTS if OF_CLUSTERS.contains(name) => clock_faults::states(&small),
             WSL => !only_in_a_list(&small, name),
             SAVED => *name == SAVED || !any(&AHEAD) && any(&OF_SAVED),
@@ -389,9 +409,16 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if is_word("rtc") && (is_saved || rate.is_some()) {
         found.insert(rate.unwrap_or(0), RTC);
     }
+    if found.iter().all(|page| *page == GENERAL) && drifts::tells(&small) {
+        found.insert(0, RATE);
+    }
     // A daemon's log names leap seconds in passing.
     let general = OF_TIME.into_iter().any(is_word)
         || any(&UNAMBIGUOUS) && !any(&OF_READS) && !any(&OF_SOURCES);
+    // What is said of a clocksource is about reads.
+    if found.iter().all(|page| *page == STALE) && read_words::judges_a_clocksource(text) {
+        return Vec::new();
+    }
     found.truncate(MOST);
     if general
         && !is_unit
@@ -437,6 +464,9 @@ const STATED: [&str; 5] = [
 
 /// Letters from which on a text is of another language, whose words for faults are not known here.
 const FOREIGN: usize = 10;
+
+/// Words of a message about the time limits of requests: the clocks of its hosts may agree.
+const TIMEOUTS: &str = "timeout skew";
 
 /// The page of WSL.
 const WSL: &str = "WSL";
@@ -502,6 +532,41 @@ mod tests {
         assert!(
             !of_text("two factors: the clock_gettime call, and the time drift").contains(&"TOTP")
         );
+    }
+
+    #[test]
+    fn elapsed_time_is_no_wall_clock() {
+        let text = "clock_gettime() has an overhead of 250 ns. Get() returns the wall-clock time in seconds.";
+        assert_eq!(of_text(text), [""; 0]);
+        assert!(of_text("the wall-clock time of the server is wrong").contains(&GENERAL));
+    }
+
+    #[test]
+    fn a_time_limit_is_no_difference_between_hosts() {
+        let text = "reader_concurrency_semaphore - Detected timeout skew of 294882ms, please check time skew between nodes";
+        assert!(!of_text(text).contains(&HOSTS), "{:?}", of_text(text));
+        assert!(of_text(text).contains(&"timeout skew"));
+    }
+
+    #[test]
+    fn a_daemon_has_its_own_page() {
+        assert_eq!(
+            of_text("the servers in timesyncd.conf are not used by systemd-timesyncd"),
+            ["systemd-timesyncd"]
+        );
+        assert_eq!(of_text("ptp4l: port 1: announce timeout"), ["ptp4l"]);
+        assert_eq!(of_text("phc2sys: waiting"), ["phc2sys"]);
+    }
+
+    #[test]
+    fn a_clock_that_drifts_has_a_page_without_figures() {
+        for text in [
+            "Wrong system time: the update has not stopped the drift",
+            "the system time in the Linux guest runs too fast",
+            "the date in the instance was drifting heavily, with NTP off",
+        ] {
+            assert_eq!(of_text(text).first(), Some(&RATE), "{text}: {:?}", of_text(text));
+        }
     }
 
     #[test]

@@ -409,12 +409,26 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         ),
         (false, false) => Offer::default(),
     };
-    for (name, command) in commands {
-        if keeps(plan, name) {
-            offer = offer.command(command);
+    // A tool that could not reach its daemon says no more the second time.
+    let is_down = |name: &str| {
+        let down = |what: &What| matches!(what, What::NotRunning { .. });
+        told.is_some_and(|told| {
+            told.remarks.iter().any(|one| one.program == name && down(&one.what))
+        })
+    };
+    for (name, command) in commands.into_iter().filter(|(name, _)| keeps(plan, name)) {
+        if is_down(name) {
+            let says = "find out why the time daemon does not run, or why its tool cannot reach it, and start it";
+            offer = Offer::saying(says)
+                .command(format!("systemctl status {name}"))
+                .command(format!("sudo journalctl -u {name}"));
+            break;
         }
+        offer = offer.command(command);
     }
-    let unnamed = plan.case.facts.wall.ntp_service.value() == Some(&true);
+    // A daemon that synchronises has nothing to say about why it does not.
+    let fine = plan.case.facts.ntp.value().is_some_and(|kernel| kernel.synchronized);
+    let unnamed = plan.case.facts.wall.ntp_service.value() == Some(&true) && !fine;
     if offer.commands.is_empty() && unnamed {
         offer = offer.command("timedatectl timesync-status").command("chronyc sources -v");
     }

@@ -66,8 +66,24 @@ pub(super) fn reboot(plan: &Plan<'_>) -> Option<Offer> {
                     makes it available again";
         return Some(Offer::saying(says).command("sudo reboot"));
     }
-    (innocent(plan) && plan.case.tsc_is_given_up() && !again)
-        .then(|| Offer::default().command("sudo reboot"))
+    if innocent(plan) && plan.case.tsc_is_given_up() && !again {
+        return Some(Offer::default().command("sudo reboot"));
+    }
+    (is_open(plan) && plan.case.tsc_is_given_up() && !again).then(|| {
+        Offer::saying(
+            "a reboot (of a virtual machine: a restart of it) makes the TSC available again, until the watchdog demotes it the next time",
+        )
+        .risking("the cause of the demotion remains: it may happen again within minutes, as after each sleep of the host")
+        .command("sudo reboot")
+    })
+}
+
+/// Whether the watchdog demoted the TSC, and it is open which of the two clocks was wrong.
+fn is_open(plan: &Plan<'_>) -> bool {
+    plan.has(C::WatchdogAtFault)
+        && plan.against_tsc().is_none()
+        && plan.case.slow == Some(true)
+        && !tested(plan)
 }
 
 pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {

@@ -145,7 +145,10 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     let open = "why: a clocksource without a vDSO path (hpet, acpi_pm, and xen or kvm-clock on some hosts), or the \
                 program: linked statically, 32-bit, in a sandbox, or calling syscall(2) itself";
     let open = if calls.clocks.is_empty() && calls.call.starts_with("clock_") {
-        format!("which clock is read (CPU-time clocks are system calls everywhere), and {open}")
+        format!(
+            "which clock is read (CPU-time clocks are system calls everywhere, CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME before 5.3, CLOCK_TAI \
+             before 4.20), and {open}"
+        )
     } else {
         open.to_owned()
     };

@@ -8,7 +8,7 @@ use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::hypervisor::names_guest;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::ntp::NtpState;
-use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource};
+use clocksmith_facts::wall::{Keeper, Keepers, Role, TimeSource, What};
 use clocksmith_facts::{Fact, Facts, Source};
 
 /// Seconds that a time daemon may take after a boot.
@@ -37,9 +37,17 @@ pub(crate) fn judge(facts: &Facts, current: Option<&str>) -> JudgedWall {
     view.remarks(&mut report, &mut words, &mut causes);
     view.masters(&mut report, &mut words, &mut causes);
     let causes = together(causes);
+    // A likely cause is evidence of the same matter.
+    let is_likely = |cause: &Cause| cause.confidence >= Confidence::Medium;
+    if causes.iter().any(|cause| is_likely(cause) && cause.severity >= Severity::Warning) {
+        words.retain(|word| word != NOT_SHOWN);
+    }
     report.summary = words.join(" ");
     JudgedWall { report: Some(report), causes }
 }
+
+/// What is said of the state of the wall clock where nothing shows it.
+const NOT_SHOWN: &str = "Whether the wall clock is synchronised is not in this evidence.";
 
 /// Merges equal causes: the one with the highest confidence remains, with the evidence of the others.
 fn together(causes: Vec<Cause>) -> Vec<Cause> {
@@ -216,6 +224,26 @@ impl<'a> View<'a> {
         self.kernel.map(|(state, _)| state.synchronized).or(told)
     }
 
+    /// Whether a daemon's own tool could not reach it: the same command shows nothing new.
+    fn is_out_of_reach(&self, program: &str) -> bool {
+        self.told.is_some_and(|(told, _)| {
+            let down = |what: &What| matches!(what, What::NotRunning { .. });
+            told.remarks.iter().any(|one| one.program == program && down(&one.what))
+        })
+    }
+
+    /// The commands that show the state of the wall clock, without one that failed in the evidence.
+    fn asked_for(&self) -> &'static str {
+        let asks = |name: &str| self.told.is_some_and(|(told, _)| told.daemon == name);
+        if self.is_out_of_reach("chronyd") || self.is_out_of_reach("ntpd") {
+            "timedatectl; systemctl status chronyd ntpd systemd-timesyncd"
+        } else if asks("systemd-timesyncd") {
+            "timedatectl; timedatectl timesync-status"
+        } else {
+            "timedatectl; chronyc tracking"
+        }
+    }
+
     fn state(
         &self,
         report: &mut WallClockReport,
@@ -281,12 +309,8 @@ impl<'a> View<'a> {
             }
             (Some(false), _) => self.unsynchronised(agrees, words, causes, report),
             (None, _) if words.is_empty() => {
-                words.push(
-                    "Whether the wall clock is synchronised is not in this evidence.".to_owned(),
-                );
-                report
-                    .settles
-                    .push(settle("state of the wall clock", "timedatectl; chronyc tracking"));
+                words.push(NOT_SHOWN.to_owned());
+                report.settles.push(settle("state of the wall clock", self.asked_for()));
             }
             (None, _) => {}
         }

@@ -11,7 +11,7 @@ use super::tools::{packets, rtc_unread, rtc_unwritten, slewed};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::Event;
-use clocksmith_facts::wall::{Remark, What};
+use clocksmith_facts::wall::{Remark, TimeSource, What};
 
 /// Lines about a clock that was set from which on it is set again and again.
 const OFTEN: usize = 5;
@@ -72,6 +72,7 @@ impl View<'_> {
                 | What::HeldUp { .. }
                 | What::FilesOfTheFuture { .. }
                 | What::Moved { .. }
+                | What::Answered { .. }
                 | What::EntryTooNew { .. } => std::mem::discriminant(&one.what) == same,
                 // The line with the times contains more than the one without them.
                 What::Refused { behind_s: None } => matches!(one.what, What::Refused { .. }),
@@ -164,6 +165,17 @@ impl View<'_> {
         )
     }
 
+    /// Whether hwclock tried one device and no other: it tries the next one only if that does not exist (`open_rtc()` in
+    /// util-linux' hwclock-rtc.c).
+    fn tried_one_device(&self) -> bool {
+        let Some((told, _)) = self.told else { return false };
+        let mut tried = told.remarks.iter().filter_map(|one| match &one.what {
+            What::RtcTried { device } => Some(device.as_str()),
+            _ => None,
+        });
+        tried.next() == Some("/dev/rtc0") && tried.all(|device| device == "/dev/rtc0")
+    }
+
     /// How often a program says the same.
     fn times(&self, program: &str, what: &What) -> usize {
         self.told.map_or(0, |(told, _)| {
@@ -219,6 +231,15 @@ impl View<'_> {
                      time, or something set it back at once. `date -s` as root shows whether the clock can be set at all there"
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
+            What::NotPermitted if told_of(self, &What::WithinBounds) => (
+                format!(
+                    "{program} tried to steer the wall clock, and the kernel did not permit it, although CAP_SYS_TIME is in the \
+                     bounding set of the process (prctl above): a seccomp profile forbids the call, as in a container with a newer C \
+                     library than the profile knows, or the process gave the capability up. Its clock is the host's, so it is \
+                     synchronised on the host, and no daemon is needed inside (chronyd -x runs there without setting the clock)"
+                ),
+                info,
             ),
             What::NotPermitted => (
                 format!(
@@ -432,6 +453,13 @@ impl View<'_> {
                     .to_owned(),
                 (None, None),
             ),
+            What::RtcNone if self.tried_one_device() => (
+                "hwclock tried only /dev/rtc0. It goes on to other names where that does not exist: the device exists and could not be \
+                 opened, because another program has it open (chronyd with rtcfile or rtcdevice; `sudo fuser -v /dev/rtc0` names it) or \
+                 the user may not. The system's clock runs without it"
+                    .to_owned(),
+                (None, None),
+            ),
             What::RtcNone => (
                 "hwclock found no real-time clock that it can read: containers, many virtual \
                  machines and small boards have none, or the device may not be opened. The system's \
@@ -458,10 +486,34 @@ impl View<'_> {
                 info,
             ),
             What::MonotonicBack => (monotonic_back(program), (None, None)),
-            What::Recorded | What::BeforeAnyDate => return None,
+            What::Answered { .. } => (answered_by(self.told.map(|(told, _)| told)), (None, None)),
+            What::Recorded | What::BeforeAnyDate | What::WithinBounds | What::RtcTried { .. } => return None,
         };
         Some((words, severity, sure))
     }
+}
+
+/// An offset that may be far below a millisecond.
+fn small(seconds: f64) -> String {
+    if seconds < 1e-3 { format!("{:.0} us", seconds * 1e6) } else { text(seconds) }
+}
+
+/// The text for the offsets that a server's answers show.
+fn answered_by(told: Option<&TimeSource>) -> String {
+    let offsets =
+        told.into_iter().flat_map(|told| &told.remarks).filter_map(|one| match one.what {
+            What::Answered { by_s } => Some(by_s.abs()),
+            _ => None,
+        });
+    let offsets: Vec<f64> = offsets.collect();
+    let most = offsets.iter().copied().fold(0.0, f64::max);
+    let last = offsets.last().copied().unwrap_or(0.0);
+    format!(
+        "ntpd has the answers of a server: by the last one the wall clock is {} off, by the largest {}. Whether the kernel calls it \
+         synchronised is another matter: OpenNTPD sets no flag of the kernel before its log has `clock is now synced`",
+        small(last),
+        small(most)
+    )
 }
 
 /// The text for PD's time stamp that is ahead of the clock.
@@ -535,6 +587,9 @@ pub(super) fn short(what: &What) -> &'static str {
         What::NotYetValid { .. } => "certificate is not yet valid",
         What::FilesOfTheFuture { .. } => "Clock skew detected",
         What::EntryTooNew { .. } => "an entry of the future",
+        What::Answered { .. } => "a server's answer",
+        What::WithinBounds => "CAP_SYS_TIME is in the bounding set",
+        What::RtcTried { .. } => "a device that was tried",
         What::Late => "a thread ran late",
         What::SetBack { .. } => "the dates go back",
         What::RtcNoTick => "no tick of the real-time clock",

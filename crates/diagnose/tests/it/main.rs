@@ -1,6 +1,7 @@
 //! Tests of the judgement from outside, as one test program: each would be linked and run alone otherwise.
 //! `cargo test -p clocksmith-diagnose --test it width::` runs a module.
 
+mod answers_without_evidence;
 mod arm_vdso;
 mod cases;
 mod claims;

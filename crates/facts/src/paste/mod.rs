@@ -341,7 +341,12 @@ impl Pasted {
                     at += taken;
                 }
                 None => {
-                    if plain::is_of_the_kernel(line) {
+                    if writers::is_of_linuxptp(line) {
+                        let kind = discipline::DAEMON_LOG.name;
+                        if !out.kinds.contains(&kind) {
+                            out.kinds.push(kind);
+                        }
+                    } else if plain::is_of_the_kernel(line) {
                         out.kernel_lines += 1;
                     } else if !page.is_prompt(at) {
                         out.unread += 1;

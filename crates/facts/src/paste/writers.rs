@@ -52,6 +52,14 @@ pub(super) fn says_itself(line: &str, told: &TimeSource) -> bool {
         .all(|program| is(writer, program))
 }
 
+/// Whether a line is one of linuxptp's log: its programs print a stamp like the kernel's behind their names, whatever precedes them.
+pub(super) fn is_of_linuxptp(line: &str) -> bool {
+    let Some((name, after)) = line.split_once('[') else { return false };
+    let name = name.trim_end().trim_end_matches(':');
+    let is_named = ["ptp4l", "phc2sys", "ts2phc"].iter().any(|program| name.ends_with(program));
+    is_named && after.starts_with(|c: char| c.is_ascii_digit())
+}
+
 fn is(writer: &str, program: &str) -> bool {
     let names = NAMES.iter().find(|(name, _)| *name == program).map(|(_, names)| *names);
     names.is_some_and(|names| names.iter().any(|name| writer.starts_with(name)))
@@ -60,6 +68,16 @@ fn is(writer: &str, program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::paste::Pasted;
+
+    #[test]
+    fn lines_of_linuxptp_are_no_lines_of_the_kernel() {
+        let lines =
+            ["ptp4l[42247.991]: port 1: announce timeout", "ptp4l[812]: [912.611] port 1: x"];
+        let lines: Vec<String> = lines.map(str::to_owned).to_vec();
+        let read = Pasted::read(&lines, "log").recognised();
+        assert_eq!((read.kernel_lines, read.unread), (0, 0), "{read:?}");
+        assert_eq!(read.kinds, ["log of a time daemon"]);
+    }
 
     const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     /// The headers of a program's line: traditional, without a host, of rsyslog, of `journalctl`, of RFC 5424.

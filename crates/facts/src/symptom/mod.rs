@@ -4,6 +4,7 @@
 //! Contents: one reader for each kind of output, and the registry (`READERS`). Each symptom is a value with
 //! its source. Not in this module: the conclusions from a symptom (`clocksmith-diagnose`).
 
+mod benchmarks;
 mod callers;
 mod clickhouse;
 mod clockperf;
@@ -30,7 +31,7 @@ pub use functions::Role;
 use serde::Serialize;
 
 /// The readers: one line for each kind.
-pub(crate) const READERS: [Reader; 15] = [
+pub(crate) const READERS: [Reader; 16] = [
     folded::READER,
     flat::READER,
     pprof::READER,
@@ -44,6 +45,7 @@ pub(crate) const READERS: [Reader; 15] = [
     clickhouse::READER,
     clockperf::READER,
     vdsotest::READER,
+    benchmarks::READER,
     loops::READER,
     domain::READER,
 ];

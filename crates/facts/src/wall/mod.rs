@@ -34,7 +34,7 @@ pub(crate) use dates::{ahead_of_utc, date_of};
 pub use keepers::{HV_UTILS, Keeper, Keepers, Role, by_name, is_program};
 pub use places::Places;
 pub use ptp::{Phc, PortState, PtpPort};
-pub use remark::{Remark, What};
+pub use remark::{Remark, What, known_words};
 pub use source::TimeSource;
 pub use tools::Tools;
 

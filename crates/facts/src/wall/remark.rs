@@ -88,6 +88,18 @@ pub enum What {
     },
     /// The real-time clock did not take the time that was written to it.
     RtcUnwritten,
+    /// OpenNTPD, and BusyBox's ntpd: a server's answer, and the offset that it shows.
+    Answered {
+        /// Seconds by which the clock was behind; negative: ahead.
+        by_s: f64,
+    },
+    /// A trace: the kernel permits the process to gain `CAP_SYS_TIME`.
+    WithinBounds,
+    /// hwclock: a device that it tries to open.
+    RtcTried {
+        /// Its path.
+        device: String,
+    },
     /// Another program uses the real-time clock.
     RtcBusy,
     /// hwclock found no usable real-time clock.
@@ -242,6 +254,11 @@ const WORDS: [(&str, &str, What); 35] = [
     ("Thread starvation or clock leap detected", "HikariCP", What::Late),
 ];
 
+/// The words by which single lines of programs are known, for the test that `explain` knows them too.
+pub fn known_words() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().map(|(words, ..)| *words)
+}
+
 /// A remark of a line, if it has one.
 pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     let remark = |program, what| Some(Remark { what, program, source: source.clone() });
@@ -274,6 +291,25 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
     if line.contains("Sending NTP request to ") && line.contains(" failed: Network is unreachable")
     {
         return remark("systemd-timesyncd", What::NoReply);
+    }
+    if let Some(device) =
+        behind(line, "Trying to open: /dev/").filter(|_| line.trim().starts_with('T'))
+    {
+        let name = device.split_whitespace().next().unwrap_or_default();
+        let device = format!("/dev/{}", name.chars().take(40).collect::<String>());
+        return remark("hwclock", What::RtcTried { device });
+    }
+    // chronyd asks before it steers the clock.
+    if line.contains("PR_CAPBSET_READ, CAP_SYS_TIME)") && line.trim_end().ends_with("= 1") {
+        return remark("a program", What::WithinBounds);
+    }
+    // client_dispatch() in OpenNTPD's client.c: `reply from NAME: offset 0.000025 delay 0.000172, next query 31s`.
+    if let Some(rest) = behind(line, "reply from ")
+        && let Some(rest) = behind(rest, ": offset ")
+        && rest.contains(", next query ")
+    {
+        let by_s = rest.split(' ').next()?.parse().ok().filter(|by: &f64| by.is_finite())?;
+        return remark("ntpd", What::Answered { by_s });
     }
     // ntpdate -q; and the packet of an answer as check_ntp_time -vv prints it: leap indicator 3, which servers without a source send.
     let bare = line.trim();
@@ -526,6 +562,21 @@ mod tests {
         ] {
             assert_eq!(said(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn of_line_devices_bounds_and_answers() {
+        let tried = What::RtcTried { device: "/dev/rtc0".to_owned() };
+        assert_eq!(said("Trying to open: /dev/rtc0"), Some(("hwclock", tried)));
+        assert_eq!(
+            said("prctl(PR_CAPBSET_READ, CAP_SYS_TIME)    = 1"),
+            Some(("a program", What::WithinBounds))
+        );
+        assert_eq!(said("prctl(PR_CAPBSET_READ, CAP_SYS_TIME) = 0"), None);
+        assert_eq!(
+            said("reply from ntpserver: offset -0.000043 delay 0.000170, next query 30s"),
+            Some(("ntpd", What::Answered { by_s: -0.000_043 }))
+        );
     }
 
     #[test]

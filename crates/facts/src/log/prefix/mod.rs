@@ -69,6 +69,8 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
         if let Some((message, listed)) = field(line, out) {
             rest = message;
             out = listed;
+        } else if is_behind_a_name(rest) {
+            out.kernel = Some(false);
         } else if let Some((at, message)) = embedded_stamp(rest) {
             out.at = Some(at);
             out.kernel = Some(true);
@@ -365,6 +367,18 @@ fn of_talos(rest: &str) -> Option<&str> {
     date::take(inside).is_some_and(|date| date.after.is_empty()).then_some(after)
 }
 
+/// `ptp4l[42247.991]: port 1: ...`: the programs of linuxptp print the time since the boot, with three digits, where others have
+/// the number of the process.
+fn is_behind_a_name(rest: &str) -> bool {
+    let Some((name, after)) = rest.split_once('[') else { return false };
+    let is_name = !name.is_empty()
+        && name != "kernel"
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let stamp = after.split_once("]:").map(|(stamp, _)| stamp);
+    let short = |stamp: &str| stamp.split_once('.').is_some_and(|(_, part)| part.len() == 3);
+    is_name && stamp.is_some_and(|stamp| short(stamp) && seconds(stamp).is_some())
+}
+
 /// A printk time stamp in the first part of a line, after an unknown prefix.
 fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
     let mut from = 0;
@@ -397,6 +411,18 @@ mod tests {
     fn check(line: &str, message: &str, at: Option<f64>, kernel: Option<bool>) {
         let out = strip(line);
         assert_eq!((out.message, out.at, out.kernel), (message, at, kernel), "{line}");
+    }
+
+    #[test]
+    fn a_program_that_prints_the_time_since_the_boot_is_not_the_kernel() {
+        for line in [
+            "ptp4l[42247.991]: port 1: announce timeout",
+            "phc2sys[8585.493]: selecting CLOCK_REALTIME for synchronization",
+        ] {
+            assert_eq!(strip(line).kernel, Some(false), "{line}");
+        }
+        assert_eq!(strip("kernel[42.991]: tsc: Detected 1.0 MHz").kernel, Some(true));
+        assert_eq!(strip("web[42.991123] tsc: Detected 1.0 MHz").kernel, Some(true));
     }
 
     #[test]
