@@ -56,7 +56,8 @@ if ! command -v cc >/dev/null && ! [ -e "$compiled/debug/xtask" ]; then
 fi
 # Without a setting, crates beside the workspace have directories of their own.
 if [ "$compiled" = "$PWD/target" ]; then unset CARGO_TARGET_DIR; else export CARGO_TARGET_DIR; fi
-unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR
+# Of another cargo, which calls this: the program of the checks looks there for the top.
+unset CARGO_BUILD_TARGET CARGO_BUILD_TARGET_DIR CARGO_MANIFEST_DIR
 # Who has compiled with increments goes on so; a first run is a fifth quicker without, and takes half the disk.
 if [ -z "${CARGO_INCREMENTAL-}" ] && [ -z "$(ls -A "$compiled/debug/incremental" 2>/dev/null)" ]; then
     export CARGO_INCREMENTAL=0
@@ -65,7 +66,17 @@ if command -v flock >/dev/null && [ -e "$compiled/debug/.cargo-lock" ] &&
     ! flock -n "$compiled/debug/.cargo-lock" true; then
     echo "test.sh: waiting for another cargo, which compiles in $compiled" >&2
 fi
+if ! [ -e "$compiled/debug/xtask" ]; then
+    echo "test.sh: compiling the program of the checks (xtask/), once" >&2
+fi
 built=$(cargo build --quiet --locked -p xtask --message-format json-render-diagnostics) || {
+    # It depends on nothing, but cargo reads what the whole workspace depends on.
+    . packaging/offline.sh
+    if is_offline "$(cargo metadata --format-version 1 --locked 2>&1 >/dev/null || true)"; then
+        echo "test.sh: the program of the checks (xtask/) was not compiled: cargo cannot fetch what the workspace depends on, and" \
+            "needs a network once; a proxy is set by https_proxy or in cargo's config.toml" >&2
+        exit 2
+    fi
     echo "test.sh: the program of the checks (xtask/) was not compiled: the lines above say why. If it is Cargo.lock, which" \
         "is not that of the manifests, \`cargo metadata >/dev/null\` updates it; after a merge with conflicts in it," \
         "\`git checkout HEAD -- Cargo.lock\` first" >&2

@@ -13,6 +13,7 @@
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../packaging/offline.sh
 hosts=${1:-20000}
 python=${PYTHON:-python3}
 PATH="${PYTHON_TOOLS:-${XDG_CACHE_HOME:-${HOME-}/.cache}/clocksmith-python-tools}/bin:$PATH"
@@ -97,10 +98,16 @@ if ! "$env/bin/python" -c 'import duckdb' 2>/dev/null; then
     if ! "$python" -m venv "$env" >"$work/said" 2>&1; then
         missing+=("a virtual environment (apt-get install python3-venv)")
         env=
-    elif ! "$env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3'; then
-        missing+=("duckdb (pip cannot fetch it)")
-        network=yes
-        env=
+    else
+        fetched=0
+        fetch "$env/bin/python" -m pip --disable-pip-version-check --quiet install 'duckdb>=1.1,<3' || fetched=$?
+        if [ "$fetched" -eq 75 ]; then
+            missing+=("duckdb (pip cannot fetch it)")
+            network=yes
+            env=
+        elif [ "$fetched" -ne 0 ]; then
+            fail "pip cannot install duckdb"
+        fi
     fi
 fi
 if [ -n "$env" ]; then

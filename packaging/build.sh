@@ -20,11 +20,12 @@
 #
 # Runs on x86-64 Debian 12 or later. Needs cargo with the targets x86_64-unknown-linux-musl and
 # aarch64-unknown-linux-musl, cc, aarch64-linux-gnu-gcc, python3 (3.11) with venv, and rpmbuild,
-# umoci and skopeo. Exits with 77 when a tool is missing, with 75 when something cannot be fetched.
+# umoci and skopeo. Exits with 77 when a tool is missing, with 75 when the network is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 cd "$root"
+. "$here/offline.sh"
 umask 022
 export LC_ALL=C TZ=UTC
 
@@ -86,8 +87,8 @@ export SOURCE_DATE_EPOCH
 # After `cargo fetch`, because only then is it known where the dependencies are.
 reproducibly() {
     # reproducibly TARGET
-    cargo fetch --locked --quiet --target "$1" --manifest-path "${manifest:-Cargo.toml}" ||
-        fail "cargo cannot fetch the dependencies" 75
+    fetch cargo fetch --locked --quiet --target "$1" --manifest-path "${manifest:-Cargo.toml}" ||
+        fail "cargo cannot fetch the dependencies" $?
     local home=${CARGO_HOME:-$HOME/.cargo} dir flags=()
     # The last one that fits counts.
     flags+=("--remap-path-prefix=$root=/usr/src/clocksmith" "--remap-path-prefix=$target=/usr/src/target")
@@ -159,8 +160,8 @@ wheel() {
     if ! [ -x "$env/bin/maturin" ]; then
         python3 -m venv "$env" || fail "python3 cannot make a virtual environment: apt-get install python3-venv" 77
         # Earlier ones take no bill of materials.
-        "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.16,<2' ||
-            fail "pip cannot fetch maturin and zig" 75
+        fetch "$env/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.16,<2' ||
+            fail "pip cannot install maturin and zig" $?
     fi
     rm -rf "$built/wheel"
     (
@@ -186,8 +187,10 @@ fleet() {
 
 sbom() {
     need python3 python3
-    cargo fetch --locked --quiet && cargo fetch --locked --quiet --manifest-path python/Cargo.toml ||
-        fail "cargo cannot fetch the dependencies" 75
+    local manifest
+    for manifest in Cargo.toml python/Cargo.toml; do
+        fetch cargo fetch --locked --quiet --manifest-path "$manifest" || fail "cargo cannot fetch the dependencies" $?
+    done
     python3 "$here/sbom.py" --out "$built/sbom"
 }
 

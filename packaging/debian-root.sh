@@ -6,9 +6,10 @@
 # mmdebstrap makes it, from the mirror that this machine's apt uses (CLOCKSMITH_TESTBED_MIRROR chooses another), in the
 # cache directory: CLOCKSMITH_PACKAGE_ROOTS, else $XDG_CACHE_HOME/clocksmith-packages. That needs root: as another user it
 # uses `sudo -n` when STRICT is set, as continuous integration does. Exits with 77 when a tool or the right is missing,
-# with 75 when the packages cannot be fetched; the last line says which.
+# with 75 when the network is; the last line says which.
 set -euo pipefail
 export LC_ALL=C
+. "$(dirname "$0")/offline.sh"
 
 strict() {
     # As ./test.sh reads it.
@@ -43,12 +44,10 @@ if ! [ -e "$system" ]; then
     mirror=${CLOCKSMITH_TESTBED_MIRROR:-$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' "Created-By: Packages" \
         2>/dev/null | sed -n 's/^Debian //p' | head -n 1)}
     apt-config dump | grep -E '^Acquire::(https?|Retries|ForceIPv4)' >"$dir/acquire" || true
-    if ! "${as_root[@]}" mmdebstrap --mode=root --variant=minbase --aptopt='APT::Install-Recommends "false"' \
+    fetch "${as_root[@]}" mmdebstrap --mode=root --variant=minbase --aptopt='APT::Install-Recommends "false"' \
         --aptopt="$dir/acquire" --include="$(IFS=,; echo "$*")" \
-        "$release" "$dir/system.tar" "${mirror:-http://deb.debian.org/debian}" >"$dir/said" 2>&1; then
-        tail -n 15 "$dir/said" >&2
-        missing "the packages of a Debian system could not be fetched" 75
-    fi
+        "$release" "$dir/system.tar" "${mirror:-http://deb.debian.org/debian}" ||
+        missing "mmdebstrap cannot make a Debian system" $?
     mv "$dir/system.tar" "$system"
 fi
 echo "$system"

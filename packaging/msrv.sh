@@ -10,11 +10,12 @@
 #
 # The source is a copy of what git has here (with changes that are not committed). The Debian system is made by
 # packaging/debian-root.sh; crates and Python's build tools come over the network. Exits with 1 when something is wrong,
-# with 77 when a tool is missing, with 75 when something cannot be fetched; the last line says which.
+# with 77 when a tool is missing, with 75 when the network is; the last line says which.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 cd "$root"
+. "$here/offline.sh"
 export LC_ALL=C
 debian=trixie
 wanted=(binutils ca-certificates cargo g++ gcc libc6-dev pkg-config python3-dev python3-venv rustc)
@@ -99,10 +100,7 @@ library() {
 toolchain() {
     command -v rustup >/dev/null || missing "no rustup, which has Rust $1; install it, or name the step library alone"
     if ! rustup run "$1" cargo --version >/dev/null 2>&1; then
-        rustup toolchain install "$1" --profile minimal >"$dir/said" 2>&1 || {
-            tail -n 5 "$dir/said" >&2
-            missing "rustup cannot fetch Rust $1" 75
-        }
+        fetch rustup toolchain install "$1" --profile minimal || missing "rustup cannot install Rust $1" $?
     fi
 }
 
@@ -112,7 +110,7 @@ program() {
     version=$(states crates/cli)
     toolchain "$version"
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/msrv CARGO_PROFILE_DEV_DEBUG=0
-    cargo "+$version" fetch --locked --quiet || missing "cargo cannot fetch the dependencies" 75
+    fetch cargo "+$version" fetch --locked --quiet || missing "cargo cannot fetch the dependencies" $?
     cargo "+$version" build --locked -p clocksmith-cli --features full || fail "crates/cli does not build with Rust $version, its rust-version"
     "$CARGO_TARGET_DIR/debug/clocksmith" why --log "$log" >"$dir/why" || fail "why --log ends with $? if built with Rust $version"
     grep -q tsc-warp "$dir/why" || fail "why --log says something else if built with Rust $version: $(cat "$dir/why")"
@@ -123,7 +121,8 @@ fleet() {
     local version
     version=$(states fleet)
     toolchain "$version"
-    cargo "+$version" fetch --locked --quiet --manifest-path fleet/Cargo.toml || missing "cargo cannot fetch the dependencies" 75
+    fetch cargo "+$version" fetch --locked --quiet --manifest-path fleet/Cargo.toml ||
+        missing "cargo cannot fetch the dependencies" $?
     CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/msrv cargo "+$version" check --locked --manifest-path fleet/Cargo.toml ||
         fail "fleet does not build with Rust $version, its rust-version"
     echo "msrv: the engine of fleet builds with Rust $version"

@@ -5,9 +5,10 @@
 #   packaging/semver.sh [REVISION]     REVISION: what to compare with; the last tag vX.Y.Z before this commit if none is given
 #
 # Needs cargo-semver-checks and git's history. Exits with 1 when something is wrong, with 77 when a tool or a release to
-# compare with is missing, with 75 when the dependencies cannot be fetched.
+# compare with is missing, with 75 when the network is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. packaging/offline.sh
 
 missing() {
     echo "semver: $1" >&2
@@ -26,7 +27,7 @@ git rev-parse --quiet --verify "$base^{commit}" >/dev/null || {
     echo "semver: no revision $base in this checkout" >&2
     exit 1
 }
-cargo fetch --locked --quiet || missing "cargo cannot fetch the dependencies" 75
+fetch cargo fetch --locked --quiet || missing "cargo cannot fetch the dependencies" $?
 echo "the library, compared with $base"
 # A version that is not bumped yet is that of the release: what only adds is allowed.
 same=()

@@ -9,6 +9,7 @@ fail() {
     exit "${2:-1}"
 }
 
+. /source/packaging/offline.sh
 version=$1
 has=$(rustc --version | awk '{ print $2 }')
 case $has in
@@ -18,7 +19,7 @@ esac
 echo "-- rustc $has"
 cd /source
 export CARGO_TARGET_DIR=/target
-cargo fetch --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || fail "cargo cannot fetch the dependencies" 75
+fetch cargo fetch --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || fail "cargo cannot fetch the dependencies" $?
 export CARGO_NET_OFFLINE=true
 cargo build --locked -p clocksmith || fail "crates/clock does not build"
 # Not `time`, whose present versions need a newer compiler, as Cargo.toml says.
@@ -66,9 +67,10 @@ echo "-- the C library: ok"
 cd python
 python3 -m venv /env
 # They come from Python's registry; only the module itself is compiled by this system.
-/env/bin/pip --disable-pip-version-check --quiet install 'maturin>=1.9,<2' 'pytest>=8' || fail "pip cannot fetch maturin and pytest" 75
+fetch /env/bin/pip --disable-pip-version-check --quiet install 'maturin>=1.9,<2' 'pytest>=8' ||
+    fail "pip cannot install maturin and pytest" $?
 unset CARGO_NET_OFFLINE
-cargo fetch --locked --quiet || fail "cargo cannot fetch the wheel's dependencies" 75
+fetch cargo fetch --locked --quiet || fail "cargo cannot fetch the wheel's dependencies" $?
 PYO3_PYTHON=/env/bin/python /env/bin/maturin build --release --quiet --out /wheel --interpreter /env/bin/python ||
     fail "the wheel does not build"
 /env/bin/pip --disable-pip-version-check --quiet install --no-index /wheel/clocksmith-*-abi3-*.whl

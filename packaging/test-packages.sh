@@ -5,7 +5,7 @@
 #
 # The system is made once by packaging/debian-root.sh, and unpacked anew each time. That needs root: as another user it
 # uses `sudo -n` when STRICT is set, as continuous integration does. Exits with 1 when something is wrong, with 77
-# when a tool is missing, with 75 when something cannot be fetched.
+# when a tool is missing, with 75 when the network is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -34,9 +34,9 @@ for tool in mmdebstrap:mmdebstrap rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio dpkg-
     umoci:umoci skopeo:skopeo lintian:lintian rpmlint:rpmlint aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static unshare:util-linux; do
     command -v "${tool%:*}" >/dev/null || missing "no ${tool%:*}: apt-get install ${tool#*:}"
 done
-targets=$(rustup target list --installed 2>/dev/null || true)
+# Not every compiler is rustup's.
 for target in x86_64-unknown-linux-musl aarch64-unknown-linux-musl; do
-    grep -qx "$target" <<<"$targets" || missing "no $target: rustup target add $target"
+    [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] || missing "no $target: rustup target add $target"
 done
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then

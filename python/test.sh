@@ -6,9 +6,10 @@
 #
 # Settings: PYTHON=python3 the interpreter. Needs cargo, and Python 3.9 or later with venv and pip, which
 # fetches maturin and pytest. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75
-# when the packages cannot be fetched.
+# when the network is.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../packaging/offline.sh
 python=${PYTHON:-python3}
 
 missing() {
@@ -16,15 +17,23 @@ missing() {
     exit "${2:-77}"
 }
 
+fail() {
+    missing "$1" 1
+}
+
 command -v cargo >/dev/null || missing "no cargo, which builds the module; install Rust"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
     missing "no $python of version 3.9 or later: apt-get install python3"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-"$python" -m venv "$dir/env" >"$dir/venv" 2>&1 ||
+if ! said=$("$python" -m venv "$dir/env" 2>&1); then
+    printf '%s\n' "$said" >&2
+    # Debian's package has what venv makes the environment with.
+    if "$python" -c 'import ensurepip' 2>/dev/null; then fail "$python cannot make a virtual environment in $dir"; fi
     missing "$python cannot make a virtual environment: apt-get install python3-venv"
+fi
 pip=("$dir/env/bin/python" -m pip --disable-pip-version-check --quiet)
-"${pip[@]}" install 'maturin>=1.9,<2' 'pytest>=8' || missing "pip cannot fetch maturin and pytest" 75
+fetch "${pip[@]}" install 'maturin>=1.9,<2' 'pytest>=8' || missing "pip cannot install maturin and pytest" $?
 
 # promised TAG WHEEL: whether the wheel needs no more than the tag says. auditwheel reads one for musl on a system with musl
 # alone; but what a module of musl needs is the one library.
@@ -62,7 +71,8 @@ END
 
 # What the names of the wheels promise: which versions of the C libraries and of Python take them.
 if [ "${1-}" = --wheels ]; then
-    "${pip[@]}" install 'maturin[zig]>=1.9,<2' auditwheel abi3audit || missing "pip cannot fetch zig, auditwheel and abi3audit" 75
+    fetch "${pip[@]}" install 'maturin[zig]>=1.9,<2' auditwheel abi3audit ||
+        missing "pip cannot install zig, auditwheel and abi3audit" $?
     TOOLS=$dir/env/bin ./wheels.sh "$dir/wheels"
     for tag in manylinux_2_17 musllinux_1_2; do
         wheel=$(echo "$dir"/wheels/clocksmith-*-cp39-abi3-*"$tag"_x86_64*.whl)

@@ -4,10 +4,11 @@
 #   shims/test.sh [CRATE...]     governor, metrics-util, fastrace, program; all if none is named
 #
 # The crates come from the registry, in the version that is named below, with the newest dependencies that fit. Their
-# benchmarks are left out. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when a crate cannot
-# be fetched.
+# benchmarks are left out. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75 when the network
+# is.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../packaging/offline.sh"
 command -v cargo >/dev/null || {
     echo "shims: no cargo; install Rust" >&2
     exit 77
@@ -24,12 +25,13 @@ wrong() {
     failed=$((failed + 1))
 }
 
-# fetched COMMAND...: its output if it fails, which is for want of a network.
+# fetched COMMAND...: ends the script if it fails, with 75 if that is for want of a network.
 fetched() {
-    if ! "$@" >"$dir/said" 2>&1; then
-        tail -n 20 "$dir/said" >&2
+    local status=0
+    fetch "$@" || status=$?
+    if [ "$status" -ne 0 ]; then
         echo "shims: cargo cannot fetch crates" >&2
-        exit 75
+        exit "$status"
     fi
 }
 

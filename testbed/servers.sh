@@ -8,9 +8,10 @@
 # The servers are the distribution's packages, installed by mmdebstrap (which needs root) and kept with the
 # testbed's cache as one archive for the guest's memory. What is measured: testbed/guest/servers/measure.
 # Settings: CLOCKSMITH, a static program; TESTBED, the program `testbed`.
-# Exits with 0 done, 1 a guest failed, 77 a tool is missing, 75 packages or kernel could not be fetched.
+# Exits with 0 done, 1 a guest failed, 77 a tool is missing, 75 the network is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../packaging/offline.sh"
 target=${CARGO_TARGET_DIR:-$here/../target}
 clocksmith=${CLOCKSMITH:-$target/x86_64-unknown-linux-musl/dist/clocksmith}
 testbed=${TESTBED:-$target/debug/testbed}
@@ -74,7 +75,9 @@ if [ ! -e "$base" ]; then
         tail -n 15 "$work/mmdebstrap"
         rm -f "$base.new"
         echo "the servers' packages could not be installed: mmdebstrap needs root, and the archive"
-        exit 75
+        if is_offline "$(cat "$work/mmdebstrap")"; then exit 75; fi
+        if [ "$(id -u)" -ne 0 ]; then exit 77; fi
+        exit 1
     fi
     mv "$base.new" "$base"
 fi
@@ -92,7 +95,8 @@ cat "$base" "$work/own.cpio" >"$work/initramfs"
 "$testbed" --cases "$here/cases" fetch --subset "smp2@$kernel" >"$work/fetch" 2>&1 || {
     cat "$work/fetch"
     echo "the kernel could not be fetched"
-    exit 75
+    if is_offline "$(cat "$work/fetch")"; then exit 75; fi
+    exit 1
 }
 image=$(sed -n 's/^ *"image": "\(.*\)",*$/\1/p' "$cache/ready/$kernel.json")
 

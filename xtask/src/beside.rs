@@ -3,7 +3,7 @@
 use crate::context::{Context, Tests};
 use crate::output;
 use crate::step::{Done, Step, Stop};
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Instant;
@@ -17,25 +17,20 @@ pub(crate) struct Ran {
     /// Seconds on the wall.
     pub(crate) wall: f64,
     /// Its output, with that of the commands that it called.
-    pub(crate) lines: Vec<u8>,
+    pub(crate) lines: String,
     pub(crate) tests: Tests,
 }
 
-/// Runs steps, each with whether its short form is wanted, and reports in their order. `dir` and `end` are those of
-/// [`Context`].
-pub(crate) fn run(steps: &[(&'static Step, bool)], dir: &Path, end: Option<Instant>) -> Vec<Ran> {
-    let waiting = Mutex::new(steps.iter().enumerate());
+/// Runs steps, each with whether its short form is wanted, and reports in their order.
+pub(crate) fn run(steps: &[(&'static Step, bool)], context: &Context) -> Vec<Ran> {
+    let contexts = steps.iter().map(|(step, short)| (*step, *short, context.beside()));
+    let waiting = Mutex::new(contexts.enumerate().collect::<Vec<_>>().into_iter());
     let work = || {
         let mut ran = Vec::new();
         loop {
             let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((place, (step, short))) = next else { return ran };
-            let context = Context::new(dir, end);
-            context.begin_step(*short);
-            let begun = Instant::now();
-            let (done, lines) = output::keep(|| (step.run)(&context));
-            let wall = begun.elapsed().as_secs_f64();
-            ran.push((place, Ran { done, wall, lines, tests: context.tests() }));
+            let Some((place, (step, short, context))) = next else { return ran };
+            ran.push((place, one(step, short, &context)));
         }
     };
     let mut ran: Vec<(usize, Ran)> = std::thread::scope(|scope| {
@@ -43,16 +38,17 @@ pub(crate) fn run(steps: &[(&'static Step, bool)], dir: &Path, end: Option<Insta
         workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
     });
     ran.sort_by_key(|(place, _)| *place);
-    let mut ran = ran.into_iter().peekable();
-    let lost = || Ran {
-        done: Err(Stop::fail("its thread panicked: see the lines above")),
-        wall: 0.0,
-        lines: Vec::new(),
-        tests: Tests::default(),
-    };
-    (0..steps.len())
-        .map(|place| ran.next_if(|(found, _)| *found == place).map_or_else(lost, |(_, ran)| ran))
-        .collect()
+    ran.into_iter().map(|(_, ran)| ran).collect()
+}
+
+/// One that panics has failed, and the next one runs.
+fn one(step: &Step, short: bool, context: &Context) -> Ran {
+    context.begin_step(step, short, step.budget_of(short));
+    let begun = Instant::now();
+    let (done, lines) = output::keep(|| catch_unwind(AssertUnwindSafe(|| (step.run)(context))));
+    let panicked = |_| Err(Stop::fail("it panicked: see the lines above"));
+    let wall = begun.elapsed().as_secs_f64();
+    Ran { done: done.unwrap_or_else(panicked), wall, lines, tests: context.tests() }
 }
 
 #[cfg(test)]
@@ -89,14 +85,32 @@ mod tests {
 
     #[test]
     fn run_each_step_has_its_own_lines_and_result_in_order() {
-        let dir = std::env::temp_dir();
-        let ran = run(&[(&WAITS, false), (&FAILS, false), (&SAYS, true)], &dir, None);
-        let lines: Vec<_> = ran.iter().map(|ran| String::from_utf8_lossy(&ran.lines)).collect();
+        let context = Context::new(&std::env::temp_dir(), None);
+        let ran = run(&[(&WAITS, false), (&FAILS, false), (&SAYS, true)], &context);
+        let lines: Vec<_> = ran.iter().map(|ran| ran.lines.as_str()).collect();
         assert_eq!(lines[1..], ["", "short: true\n"]);
         assert!(lines[0].starts_with("test result: ok. 3 passed"), "{lines:?}");
         let good: Vec<bool> = ran.iter().map(|ran| ran.done.is_ok()).collect();
         assert_eq!(good, [true, false, true]);
         assert_eq!(ran[0].tests, Tests { passed: 3, failed: 0, skipped: 1 });
         assert!(ran[0].wall > 0.4);
+    }
+
+    #[expect(clippy::panic, reason = "that it panics is what the test is about")]
+    fn panics(_: &Context) -> Done {
+        say!("a line");
+        panic!("as it must");
+    }
+    static PANICS: Step = step("panics", panics);
+
+    #[test]
+    fn run_a_step_that_panics_has_failed_and_the_others_keep_their_results() {
+        let context = Context::new(&std::env::temp_dir(), None);
+        let steps = [(&SAYS, true), (&PANICS, false), (&SAYS, false), (&SAYS, true)];
+        let ran = run(&steps, &context);
+        let lines: Vec<_> = ran.iter().map(|ran| ran.lines.as_str()).collect();
+        assert_eq!(lines, ["short: true\n", "a line\n", "short: false\n", "short: true\n"]);
+        let good: Vec<bool> = ran.iter().map(|ran| ran.done.is_ok()).collect();
+        assert_eq!(good, [true, false, true, true]);
     }
 }

@@ -1,10 +1,11 @@
 //! Running a command, shown and recorded.
 
 use crate::context::{Context, WORKSPACE};
+use crate::running::{self, Late, Limits};
 use crate::step::{Done, Stop};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, IsTerminal as _};
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
 
 /// A command to run.
 pub(crate) struct Call {
@@ -20,22 +21,38 @@ pub(crate) struct Call {
 pub(crate) struct Answer {
     /// None: killed by a signal.
     pub(crate) code: Option<i32>,
+    /// The signal that killed it.
+    pub(crate) signal: Option<i32>,
+    /// Why it was ended, if it was.
+    pub(crate) late: Option<Late>,
     pub(crate) text: String,
 }
 
 impl Answer {
     pub(crate) fn good(&self) -> bool {
-        self.code == Some(0)
+        self.code == Some(0) && self.late.is_none()
     }
 
-    /// Whether it was ended at its limit, by `timeout`.
+    /// Whether it was ended at its own limit.
     pub(crate) fn is_late(&self) -> bool {
-        matches!(self.code, Some(124 | 137))
+        self.late.as_ref().is_some_and(|late| late.own)
     }
 
     /// How it ended, in words.
     pub(crate) fn how(&self) -> String {
-        how(self.code)
+        match (&self.late, self.code, self.signal) {
+            (Some(late), ..) => late.why.clone(),
+            // Of a shell, or of `timeout`, whose own child was killed.
+            (None, Some(code @ 129..=192), _) => {
+                format!(
+                    "ended with {code}, the code for a program that signal {} killed",
+                    code - 128
+                )
+            }
+            (None, Some(code), _) => format!("ended with {code}"),
+            (None, None, Some(signal)) => format!("was killed by signal {signal}"),
+            (None, None, None) => "could not be ended".to_owned(),
+        }
     }
 
     /// The last line that is not empty, without the name of the script at its start.
@@ -97,7 +114,7 @@ impl Call {
     pub(crate) fn run(self, context: &Context) -> Done {
         let name = self.to_string();
         let answer = self.answer(context)?;
-        if answer.good() { Ok(()) } else { Err(failure(&name, answer.code)) }
+        if answer.good() { Ok(()) } else { Err(failure(&name, &answer)) }
     }
 
     /// Runs a script of this project: exit code 77 means that a tool is missing, 75 that the network is; its last line
@@ -105,58 +122,35 @@ impl Call {
     pub(crate) fn script(self, context: &Context) -> Done {
         let name = self.to_string();
         let answer = self.answer(context)?;
-        match answer.code {
+        match answer.code.filter(|_| answer.late.is_none()) {
             Some(0) => Ok(()),
             Some(77) => Err(Stop::skip(answer.reason())),
             Some(75) => Err(Stop::no_network(answer.reason())),
-            code => Err(failure(&name, code)),
+            _ => Err(failure(&name, &answer)),
         }
     }
 
     /// Runs the command and returns its exit code and output.
     pub(crate) fn answer(self, context: &Context) -> Result<Answer, Stop> {
+        context.has_time()?;
         let name = self.to_string();
-        let failed = |what: &str, error: &dyn std::fmt::Display| {
-            Stop::fail(format!("{what} `{name}`: {error}"))
-        };
-        let mut words = Vec::new();
-        if let Some(limit) = context.limit(self.limit)? {
-            words.extend(["timeout", "--kill-after=20"].map(OsString::from));
-            // Ctrl-C goes to the terminal's process group; without a terminal, `timeout` has a separate group, which is
-            // ended as a whole.
-            if std::io::stdin().is_terminal() {
-                words.push("--foreground".into());
-            }
-            words.push(limit.to_string().into());
-        }
-        words.extend(self.words);
+        let limits = Limits::new(context, self.limit);
         let (program, arguments) =
-            words.split_first().ok_or_else(|| Stop::fail("an empty command"))?;
-        let (reader, writer) = std::io::pipe().map_err(|error| failed("a pipe for", &error))?;
-        let second = writer.try_clone().map_err(|error| failed("a pipe for", &error))?;
+            self.words.split_first().ok_or_else(|| Stop::fail("an empty command"))?;
         let mut command = Command::new(program);
         if self.linted {
             command.envs(crate::lint::environment());
         }
-        command.args(arguments).envs(self.env).stdin(Stdio::null()).stdout(writer).stderr(second);
-        let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
-        // The pipe ends when no process can write to it.
-        drop(command);
-        let mut text = String::new();
-        let mut line = Vec::new();
-        let mut reader = BufReader::new(reader);
-        while reader.read_until(b'\n', &mut line).map_err(|error| failed("reading from", &error))?
-            > 0
-        {
-            if self.shown {
-                crate::output::write(&line);
-            }
-            text.push_str(&String::from_utf8_lossy(&line));
-            line.clear();
-        }
-        let status = child.wait().map_err(|error| failed("waiting for", &error))?;
-        context.count(&text);
-        Ok(Answer { code: status.code(), text })
+        command.args(arguments).envs(self.env);
+        let ended = running::run(command, limits, &context.guard, self.shown)
+            .map_err(|error| Stop::fail(format!("running `{name}`: {error}")))?;
+        context.count(&ended.text);
+        Ok(Answer {
+            code: ended.status.and_then(|status| status.code()),
+            signal: ended.status.and_then(|status| status.signal()),
+            late: ended.late,
+            text: ended.text,
+        })
     }
 }
 
@@ -167,17 +161,8 @@ impl std::fmt::Display for Call {
     }
 }
 
-fn failure(name: &str, code: Option<i32>) -> Stop {
-    Stop::fail(format!("`{name}` {}", how(code)))
-}
-
-fn how(code: Option<i32>) -> String {
-    match code {
-        // Of `timeout`.
-        Some(124 | 137) => "took too long and was ended".to_owned(),
-        Some(code) => format!("ended with {code}"),
-        None => "was killed".to_owned(),
-    }
+fn failure(name: &str, answer: &Answer) -> Stop {
+    Stop::fail(format!("`{name}` {}", answer.how()))
 }
 
 #[cfg(test)]
@@ -193,5 +178,99 @@ mod tests {
         assert_eq!(ends("77"), Err(Stop::skip("why")));
         assert_eq!(ends("75"), Err(Stop::no_network("why")));
         assert!(matches!(ends("1"), Err(Stop::Fail(_))));
+    }
+
+    fn shell(script: &str) -> Call {
+        call("sh -c").arg(script)
+    }
+
+    fn context() -> Context {
+        Context::new(&std::env::temp_dir(), None)
+    }
+
+    #[test]
+    fn answer_of_a_command_that_hangs_is_that_it_was_ended_with_its_children() {
+        let child = std::env::temp_dir().join(format!("xtask-call-{}", std::process::id()));
+        let script = format!("sleep 1000 & echo $! >{}; echo begun; wait", child.display());
+        let answer = shell(&script).limit(1).answer(&context()).unwrap();
+        assert!(answer.is_late() && !answer.good() && answer.text == "begun\n");
+        assert_eq!(answer.how(), "took longer than 1 s and was ended");
+        has_ended(&child);
+        // It has ended by itself with the code of `timeout`, or of a child that was killed: no limit was reached.
+        for (code, how) in [
+            (124, "ended with 124"),
+            (137, "ended with 137, the code for a program that signal 9 killed"),
+        ] {
+            let answer = shell(&format!("exit {code}")).limit(60).answer(&context()).unwrap();
+            assert!(!answer.is_late());
+            assert_eq!(answer.how(), how);
+        }
+        let killed = shell("kill -s KILL $$").answer(&context()).unwrap();
+        assert_eq!(killed.how(), "was killed by signal 9");
+        std::fs::remove_file(child).unwrap();
+    }
+
+    /// Waits for the end of a `sleep` of which a file has the number.
+    fn has_ended(file: &std::path::Path) {
+        let pid = std::fs::read_to_string(file).unwrap();
+        let begun = std::time::Instant::now();
+        let runs = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.is_ok_and(|stat| stat.contains("(sleep)") && !stat.contains(") Z "))
+        };
+        while runs() {
+            assert!(begun.elapsed().as_secs() < 60, "{pid} still runs");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn answer_does_not_wait_for_a_process_that_is_left_behind() {
+        let child = std::env::temp_dir().join(format!("xtask-left-{}", std::process::id()));
+        let script = format!("sleep 1000 & echo $! >{}; echo done; exit 3", child.display());
+        let begun = std::time::Instant::now();
+        let answer = shell(&script).answer(&context()).unwrap();
+        assert!(answer.code == Some(3) && answer.text == "done\n");
+        assert!(begun.elapsed().as_secs() < 500);
+        has_ended(&child);
+        std::fs::remove_file(child).unwrap();
+    }
+
+    #[test]
+    fn answer_to_a_signal_for_the_run_is_the_end_of_the_command() {
+        use crate::scratch::Scratch;
+        let (scratch, guard) = Scratch::new(&std::env::temp_dir()).unwrap();
+        let (child, second) = (scratch.dir.with_extension("child"), guard.clone());
+        let script = format!("sleep 1000 & echo $! >{}; wait", child.display());
+        let runs = std::thread::spawn(move || {
+            let mut context = context();
+            context.guard = second;
+            shell(&script).limit(60).answer(&context).map(|answer| answer.late)
+        });
+        let begun = std::time::Instant::now();
+        while !std::fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'))
+            && begun.elapsed().as_secs() < 60
+        {
+            std::thread::yield_now();
+        }
+        assert!(begun.elapsed().as_secs() < 60);
+        // The guard is informed right after the start.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        // As the end of this program does.
+        guard.close();
+        assert_eq!(runs.join().unwrap(), Ok(None));
+        has_ended(&child);
+        std::fs::remove_file(child).unwrap();
+        scratch.end(guard);
+    }
+
+    #[test]
+    fn answer_of_one_long_line_is_read_in_pieces() {
+        let answer = shell("head -c 300000 /dev/zero | tr '\\0' x; echo; echo end")
+            .hidden()
+            .answer(&context())
+            .unwrap();
+        assert_eq!(answer.text.len(), 300_005);
+        assert_eq!(answer.reason(), "end");
     }
 }

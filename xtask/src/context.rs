@@ -1,8 +1,9 @@
 //! A step's view of the run.
 
 use crate::call::{Call, call};
+use crate::limit::StepLimit;
 use crate::scratch::Guard;
-use crate::step::Stop;
+use crate::step::{Step, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) slowness: Cell<f64>,
     /// Ends processes in other process groups when this program is ended.
     pub(crate) guard: Guard,
+    /// When the present step is ended; none outside of steps.
+    limit: Cell<Option<StepLimit>>,
 }
 
 impl Context {
@@ -60,11 +63,21 @@ impl Context {
             asked: Cell::new(0),
             slowness: Cell::new(1.0),
             guard: Guard::default(),
+            limit: Cell::new(None),
         }
     }
 
-    /// Discards the remains of the last step.
-    pub(crate) fn begin_step(&self, short: bool) {
+    /// The view of a step that runs beside others.
+    pub(crate) fn beside(&self) -> Context {
+        let mut beside = Context::new(&self.dir, self.end);
+        beside.guard = self.guard.clone();
+        beside.slowness.set(self.slowness.get());
+        beside
+    }
+
+    /// Discards the remains of the last step. The limit of this one begins.
+    pub(crate) fn begin_step(&self, step: &Step, short: bool, budget: u64) {
+        self.limit.set(Some(StepLimit::new(step.name, budget, self.slowness.get())));
         self.short.set(short);
         self.asked.set(0);
         self.done.borrow_mut().clear();
@@ -87,14 +100,22 @@ impl Context {
         Ok(())
     }
 
-    /// Returns the limit of a command in seconds, within the rest of the run's time.
-    pub(crate) fn limit(&self, wanted: Option<u64>) -> Result<Option<u64>, Stop> {
-        let Some(end) = self.end else { return Ok(wanted) };
-        let left = end.saturating_duration_since(Instant::now()).as_secs();
-        if left == 0 {
+    /// Another try of the present step, which has as much time as the first.
+    pub(crate) fn try_again(&self) {
+        self.limit.set(self.limit.get().map(StepLimit::again));
+    }
+
+    /// The limit of the present step, with what the user requested.
+    pub(crate) fn step_limit(&self) -> Option<StepLimit> {
+        self.limit.get().map(|limit| limit.with(self.asked.get()))
+    }
+
+    /// Fails when the time of the whole run is over.
+    pub(crate) fn has_time(&self) -> Result<(), Stop> {
+        if self.end.is_some_and(|end| Instant::now() >= end) {
             return Err(Stop::fail("the time of the whole run is over"));
         }
-        Ok(Some(wanted.map_or(left, |wanted| wanted.min(left))))
+        Ok(())
     }
 
     /// Adds up cargo's own summaries, one for each test program.
@@ -183,7 +204,7 @@ mod tests {
         assert!(step(false).is_err());
         assert!(step(true).is_ok());
         assert_eq!(runs.get(), 1);
-        context.begin_step(false);
+        context.begin_step(crate::plan::find("fmt").unwrap(), false, 20);
         assert!(step(true).is_ok());
         assert_eq!(runs.get(), 2);
     }

@@ -26,13 +26,18 @@ pub(crate) fn print() {
 
 A step whose tool is not here is skipped, and named at the end with what brings
 the tool. Exit code: 0 all good, 1 a step failed, 2 wrong usage, or these checks
-could not be compiled. A failing emulated step is run once more; what fails
-twice has failed. A step over its budget has failed, too: its time, less what
-other programs had of the processors, and in proportion to the speed of the
-machine.
+could not be compiled. A failing emulated step is run once more: what fails or
+is skipped then has failed, what passes then is named as unsteady. A step over
+its budget has failed, too: its time, less what other programs had of the
+processors, and in proportion to the speed of the machine. A step that does not
+end is ended, with all that it started, after
+{}.
 
   STRICT=1                a skipped step is a failure, except where a network is
-                          missing; MAY_SKIP='STEP...': and except these
+                          missing; MAY_SKIP='STEP STEP:TOOL...': and except
+                          these, or these where they lack that tool alone. So
+                          is a step that no time was left for, except with
+                          MAY_NOT_RUN=1
   FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way
                           each time
   PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more
@@ -41,7 +46,8 @@ machine.
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
 ",
         DEFAULT_BUDGET / 60,
-        CI_BUDGET / 60
+        CI_BUDGET / 60,
+        crate::limit::rule()
     );
     say!(
         "seconds: on two quiet processors, after what is shared; ci: in each run of it,

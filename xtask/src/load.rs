@@ -29,6 +29,7 @@ const SLOWEST: f64 = 4.0;
 const JUDGED: f64 = 0.5;
 
 /// A moment at which processor time was read.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     at: Instant,
     busy: Option<f64>,
@@ -68,12 +69,11 @@ impl Mark {
         self.until(Mark::now())
     }
 
-    /// Returns the time since the mark while a child still runs, whose processor time is not yet included in that of
-    /// this program's children.
-    pub(crate) fn spent_with(&self, child: u32) -> Spent {
+    /// Returns the time since the mark while a process group of children still runs, whose processor time is not yet
+    /// included in that of this program's children.
+    pub(crate) fn spent_with(&self, group: u32) -> Spent {
         let mut now = Mark::now();
-        let text = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        now.own = now.own.map(|ticks| ticks + own(&text).unwrap_or(0.0));
+        now.own = now.own.map(|ticks| ticks + ticks_of_group(group));
         self.until(now)
     }
 
@@ -180,6 +180,21 @@ fn own(text: &str) -> Option<f64> {
     Some(numbers.filter_map(|word| word.parse::<f64>().ok()).sum())
 }
 
+/// Ticks of all processes of a process group, with those of their children that have ended.
+fn ticks_of_group(group: u32) -> f64 {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter(|entry| {
+        entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
+    });
+    let texts = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    texts.filter(|text| group_of(text) == Some(group)).filter_map(|text| own(&text)).sum()
+}
+
+/// The process group, from a process's `stat`: field 5.
+fn group_of(text: &str) -> Option<u32> {
+    text.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,5 +236,6 @@ mod tests {
         let text = "42 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
         // The process id is the first field, so the state is the third.
         assert_eq!(own(text), Some(11.0 + 12.0 + 13.0 + 14.0));
+        assert_eq!(group_of(text), Some(2));
     }
 }

@@ -18,13 +18,18 @@ mod beside;
 mod call;
 mod context;
 mod help;
+mod kept;
+mod limit;
 mod lint;
 mod load;
+mod may_skip;
 mod needs;
+mod offline;
 mod output;
 mod plan;
 mod programs;
 mod runner;
+mod running;
 mod scratch;
 mod settings;
 mod step;
@@ -48,7 +53,7 @@ fn tests() -> ExitCode {
     if let Some(crate_dir) = std::env::var_os("CARGO_MANIFEST_DIR") {
         let top = Path::new(&crate_dir).join("..");
         if let Err(error) = std::env::set_current_dir(&top) {
-            eprintln!("xtask: going to {}: {error}", top.display());
+            eprintln!("xtask: CARGO_MANIFEST_DIR: going to {}: {error}", top.display());
             return ExitCode::from(USAGE);
         }
     }

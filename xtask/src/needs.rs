@@ -2,6 +2,7 @@
 
 use crate::step::Step;
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -94,7 +95,7 @@ impl Need {
             ),
             Need::Python => absent(
                 succeeds(&["python3", "-c", "import tomllib"]),
-                "no Python 3.11: apt-get install python3".to_owned(),
+                "no Python 3.11 or later: apt-get install python3 brings it from Debian 12 and Ubuntu 24.04 on".to_owned(),
             ),
             Need::Package(_)
             | Need::Target(_)
@@ -193,7 +194,11 @@ pub(crate) fn print(kind: Kind, steps: &[&Step]) {
 /// Returns whether a command exists, also among those for administrators.
 pub(crate) fn is_command(name: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
-    path.split(':').any(|directory| Path::new(directory).join(name).is_file())
+    path.split(':').any(|directory| is_executable(&Path::new(directory).join(name)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 fn succeeds(words: &[&str]) -> bool {
@@ -230,6 +235,13 @@ pub(crate) mod tests {
         let asked = Command::new("rustc").arg("-vV").output().unwrap();
         let text = String::from_utf8(asked.stdout).unwrap();
         text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+    }
+
+    #[test]
+    fn file_that_is_not_executable_is_no_command() {
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        assert!(is_executable(&top.join("test.sh")) && !is_executable(&top.join("README.md")));
+        assert!(!is_executable(&top) && is_command("sh"));
     }
 
     #[test]

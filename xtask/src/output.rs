@@ -1,5 +1,6 @@
 //! The destination of this program's output and of that of its commands.
 
+use crate::kept::Kept;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,14 +9,14 @@ static LOST: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The lines of a step that runs beside another one, until it has ended.
-    static KEPT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
 /// Prints lines. A closed reader ends nothing: steps continue, and the exit code shows their result.
 pub(crate) fn write(lines: &[u8]) {
     let kept = KEPT.with_borrow_mut(|kept| match kept {
         Some(kept) => {
-            kept.extend_from_slice(lines);
+            kept.add(lines);
             true
         }
         None => false,
@@ -53,10 +54,10 @@ pub(crate) fn is_lost() -> bool {
 }
 
 /// Returns the result of `work`, and the output of this thread during it.
-pub(crate) fn keep<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
-    KEPT.set(Some(Vec::new()));
+pub(crate) fn keep<T>(work: impl FnOnce() -> T) -> (T, String) {
+    KEPT.set(Some(Kept::default()));
     let result = work();
-    (result, KEPT.take().unwrap_or_default())
+    (result, KEPT.take().unwrap_or_default().text())
 }
 
 #[cfg(test)]
@@ -70,7 +71,7 @@ mod tests {
             say!("{} {}", "here", 1);
             7
         });
-        assert_eq!((number, kept.as_slice()), (7, b"here 1\n".as_slice()));
+        assert_eq!((number, kept.as_str()), (7, "here 1\n"));
         let ((), kept) = keep(|| ());
         assert!(kept.is_empty());
     }

@@ -3,6 +3,7 @@
 use crate::needs::Kind;
 use crate::step::{Step, Tier};
 use crate::steps::STEPS;
+use std::path::Path;
 use std::process::Command;
 
 /// Seconds that the default tier may take, compiling included.
@@ -130,7 +131,9 @@ fn plan(words: &[&str]) -> Result<Plan, String> {
         ["all"] => Ok(Plan { steps: of(&[Tier::Default, Tier::All]), ..Plan::default() }),
         ["ci" | "--ci"] => Ok(ci(&head()?)),
         ["ci" | "--ci", turn] => {
-            let number = turn.parse().ok().filter(|number| (1..=TURNS.len()).contains(number));
+            // As --help writes it: not 010 or +3.
+            let is_it = |number: &usize| number.to_string() == *turn;
+            let number = (1..=TURNS.len()).find(is_it);
             number.map(|number| turn_of(number - 1, "asked for")).ok_or_else(|| {
                 format!("ci {turn:?}: the turns are 1 to {}; see ./test.sh --help", TURNS.len())
             })
@@ -240,14 +243,28 @@ fn turn_of(turn: usize, why: &str) -> Plan {
 }
 
 fn head() -> Result<String, String> {
-    let asked = Command::new("git").args(["rev-parse", "HEAD"]).output();
-    let text = asked.map_err(|error| format!("ci: git rev-parse HEAD: {error}"))?.stdout;
-    let text = String::from_utf8_lossy(&text).trim().to_owned();
-    if text.is_empty() {
-        Err("ci: no commit here; name a turn: ./test.sh ci 1".to_owned())
-    } else {
-        Ok(text)
+    head_of(Path::new("."))
+}
+
+/// The commit of the repository of which a directory is the top.
+fn head_of(top: &Path) -> Result<String, String> {
+    let git = |words: &[&str]| {
+        let asked = Command::new("git").arg("-C").arg(top).args(words).output();
+        let answer = asked.map_err(|error| format!("ci: git {}: {error}", words.join(" ")))?;
+        let text = if answer.status.success() { &answer.stdout } else { &answer.stderr };
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        // Git says why, and what to do about a checkout of another user.
+        let fault = || format!("ci: no commit here; name a turn: ./test.sh ci 1. git: {text}");
+        if answer.status.success() { Ok(text) } else { Err(fault()) }
+    };
+    // Unpacked sources in another repository.
+    let above = git(&["rev-parse", "--show-cdup"])?;
+    if !above.is_empty() {
+        return Err(format!(
+            "ci: the repository here is that of {above}, not of these sources; name a turn: ./test.sh ci 1"
+        ));
     }
+    git(&["rev-parse", "--verify", "HEAD^{commit}"])
 }
 
 #[cfg(test)]
@@ -267,7 +284,7 @@ mod tests {
         for line in ["--needs packages ci --help", "--needs tools help", "--needs --help"] {
             assert!(parse(&words(line)).is_err(), "{line}");
         }
-        assert!(parse(&words("--needs packages ci")).is_ok());
+        assert!(parse(&words("--needs packages ci 1")).is_ok());
         assert!(matches!(parse(&words("prose --help")), Ok(Wish::Help)));
     }
 
@@ -329,6 +346,8 @@ mod tests {
             (&["ci", "1", "2"], "ci takes one turn, from 1 to 10;"),
             (&["ci", "all"], "ci \"all\": the turns are 1 to 10;"),
             (&["ci", ""], "ci \"\": the turns are"),
+            (&["ci", "010"], "ci \"010\": the turns are"),
+            (&["ci", "+3"], "ci \"+3\": the turns are"),
             (&["fmt", "--short"], "--short comes first"),
             (&["all", "--needs", "packages"], "--needs comes first"),
         ] {
@@ -417,6 +436,31 @@ mod tests {
             println!("  end at {now} s");
             assert!(now < CI_BUDGET, "turn {} ends at {now} s", turn + 1);
         }
+    }
+
+    #[test]
+    fn ci_the_commit_is_that_of_these_sources() {
+        if Command::new("git").arg("--version").output().is_err() {
+            return;
+        }
+        let top = std::env::temp_dir().join(format!("xtask-head-{}", std::process::id()));
+        std::fs::create_dir_all(top.join("unpacked")).unwrap();
+        let git = |words: &[&str]| {
+            let name = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+            let done = Command::new("git").arg("-C").arg(&top).args(name).args(words).status();
+            assert!(done.unwrap().success(), "{words:?}");
+        };
+        git(&["init", "-q"]);
+        let error = head_of(&top).unwrap_err();
+        assert!(
+            error.contains("no commit here; name a turn") && error.contains("fatal"),
+            "{error}"
+        );
+        git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        assert_eq!(head_of(&top).unwrap().len(), 40);
+        let error = head_of(&top.join("unpacked")).unwrap_err();
+        assert!(error.contains("that of ../, not of these sources"), "{error}");
+        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::call::call;
 use crate::context::Context;
+use crate::kept::{Kept, PIECE};
+use crate::limit::StepLimit;
 use crate::load::Mark;
 use crate::scratch::{Guard, kill_group};
 use crate::settings::cases;
@@ -30,6 +32,9 @@ const BUSY: f64 = 3.0;
 /// The largest number of failed tests that are run once more: more failures are not due to a busy machine.
 const ONCE_MORE: usize = 8;
 
+/// The exit code of a libtest program of which a test failed.
+const FAILED_TESTS: i32 = 101;
+
 /// The end of libtest's line about a test that is slow, or hangs.
 const SLOW: &str = " has been running for over 60 seconds";
 
@@ -52,12 +57,16 @@ struct Limit<'a> {
     slowness: f64,
     /// When the whole run is over.
     end: Option<Instant>,
+    /// Of the whole step.
+    step: Option<StepLimit>,
     guard: &'a Guard,
 }
 
 /// How a program ended.
 struct Ran {
     good: bool,
+    /// Its exit code.
+    code: Option<i32>,
     /// The seconds after which it was ended, if it was.
     late: Option<u64>,
     text: String,
@@ -77,7 +86,7 @@ pub(crate) fn run(context: &Context) -> Done {
     let size =
         |program: &Program| std::fs::metadata(&program.executable).map_or(0, |found| found.len());
     programs.sort_by_key(|program| std::cmp::Reverse(size(program)));
-    context.limit(None)?;
+    context.has_time()?;
     // More cases take more time; how much of it is theirs is not known.
     let budget = BUDGET.saturating_mul(cases(|name| std::env::var_os(name)));
     context.asked.set(budget - BUDGET);
@@ -85,6 +94,7 @@ pub(crate) fn run(context: &Context) -> Done {
         quiet: budget as f64,
         slowness: context.slowness.get(),
         end: context.end,
+        step: context.step_limit(),
         guard: &context.guard,
     };
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -135,10 +145,8 @@ pub(crate) fn run(context: &Context) -> Done {
     bad.extend(
         ended_early.map(|(program, _)| format!("{} (ended before its last test)", program.name())),
     );
-    if documented.is_late() {
-        bad.push(format!("documentation (ended after {seconds} s)"));
-    } else if !documented.good() {
-        bad.push("documentation".to_owned());
+    if !documented.good() {
+        bad.push(format!("documentation ({})", documented.how()));
     }
     if results.len() != programs.len() {
         return Err(Stop::fail("a test program was not run"));
@@ -156,9 +164,7 @@ fn once_more(context: &Context, limit: Limit<'_>, results: &[(&Program, Ran)]) -
     let bad = || results.iter().filter(|(_, ran)| !ran.good);
     let tests: Vec<(&Program, &str)> =
         bad().flat_map(|(program, ran)| failed(&ran.text).map(|name| (*program, name))).collect();
-    // A program that ended without a word, or not at all, is not one that failed by chance.
-    let ended = |ran: &Ran| ran.late.is_none() && failed(&ran.text).next().is_some();
-    if tests.len() > ONCE_MORE || !bad().all(|(_, ran)| ended(ran)) {
+    if tests.len() > ONCE_MORE || !bad().all(|(_, ran)| ran.is_failed_test()) {
         return false;
     }
     tests.iter().all(|(program, test)| {
@@ -196,20 +202,40 @@ fn is_whole(text: &str) -> bool {
 
 /// Returns the names of failed tests in a program's output.
 fn failed(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+    let named =
+        |line| -> Option<&str> { str::strip_prefix(line, "test ")?.strip_suffix(" ... FAILED") };
+    text.lines().filter_map(named).map(name_of)
+}
+
+/// The name of a test, without libtest's word about one that has to panic.
+fn name_of(shown: &str) -> &str {
+    shown.strip_suffix(" - should panic").unwrap_or(shown)
 }
 
 /// The tests that libtest called slow, and that did not end.
 fn hanging(text: &str) -> Vec<&str> {
     let slow = text.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(SLOW));
-    let ended =
-        |name: &str| text.lines().any(|line| line.starts_with(&format!("test {name} ... ")));
+    let slow = slow.map(name_of);
+    let ended = |name: &str| {
+        let shown =
+            |line: &str| Some(name_of(line.strip_prefix("test ")?.split_once(" ... ")?.0) == name);
+        text.lines().any(|line| shown(line) == Some(true))
+    };
     slow.filter(|name| !ended(name)).collect()
 }
 
 impl Ran {
     fn of(text: String) -> Ran {
-        Ran { good: false, late: None, text }
+        Ran { good: false, code: None, late: None, text }
+    }
+
+    /// Whether tests of it failed and nothing else: it came to the end of all of them, and libtest chose its exit code. One
+    /// that crashed, or that was ended, has not run the rest of its tests, whatever those that failed before do alone.
+    fn is_failed_test(&self) -> bool {
+        self.late.is_none()
+            && self.code == Some(FAILED_TESTS)
+            && is_whole(&self.text)
+            && failed(&self.text).next().is_some()
     }
 
     /// The program, and which tests hang if it was ended.
@@ -225,24 +251,26 @@ impl Ran {
 }
 
 /// The output of a stream so far.
-type Kept = Arc<Mutex<Vec<u8>>>;
+type Shared = Arc<Mutex<Kept>>;
 
 /// Collects the output of a stream, and reports at once which test is slow.
 fn keep(
     stream: Option<impl Read + Send + 'static>,
     name: String,
-) -> std::io::Result<(Kept, JoinHandle<()>)> {
-    let kept = Arc::new(Mutex::new(Vec::new()));
+) -> std::io::Result<(Shared, JoinHandle<()>)> {
+    let kept = Arc::new(Mutex::new(Kept::default()));
     let to = Arc::clone(&kept);
     let reader = std::thread::Builder::new().spawn(move || {
         let Some(stream) = stream else { return };
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
-        while stream.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        let mut read = |line: &mut Vec<u8>| stream.by_ref().take(PIECE).read_until(b'\n', line);
+        while read(&mut line).is_ok_and(|bytes| bytes > 0) {
             if line.trim_ascii_end().ends_with(SLOW.as_bytes()) {
                 say!("-- {name}: {}", String::from_utf8_lossy(line.trim_ascii_end()));
             }
-            to.lock().unwrap_or_else(PoisonError::into_inner).append(&mut line);
+            to.lock().unwrap_or_else(PoisonError::into_inner).add(&line);
+            line.clear();
         }
     })?;
     Ok((kept, reader))
@@ -294,7 +322,8 @@ impl Program {
             looks += 1;
             let over = limit.end.is_some_and(|end| Instant::now() >= end)
                 || (looks.is_multiple_of(16)
-                    && mark.spent_with(child.id()).quiet(limit.slowness) > limit.quiet);
+                    && (mark.spent_with(child.id()).quiet(limit.slowness) > limit.quiet
+                        || limit.step.is_some_and(|step| step.over(child.id()).is_some())));
             if over {
                 late = Some(mark.spent().wall as u64);
                 kill_group(&mut child);
@@ -309,17 +338,15 @@ impl Program {
         let mut text = String::new();
         for reader in &readers {
             match reader {
-                Ok((kept, _)) => text.push_str(&String::from_utf8_lossy(
-                    &kept.lock().unwrap_or_else(PoisonError::into_inner),
-                )),
+                Ok((kept, _)) => {
+                    text.push_str(&kept.lock().unwrap_or_else(PoisonError::into_inner).text());
+                }
                 Err(error) => text.push_str(&format!("reading what it prints: {error}\n")),
             }
         }
         let read = readers.iter().all(Result::is_ok);
-        let good = read
-            && late.is_none()
-            && ended.is_some_and(|ended| ended.is_ok_and(|status| status.success()));
-        Ran { good, late, text }
+        let code = ended.and_then(|ended| ended.ok()?.code());
+        Ran { good: read && late.is_none() && code == Some(0), code, late, text }
     }
 }
 
@@ -362,6 +389,9 @@ mod tests {
     fn failed_tests_are_found_by_name() {
         let text = "test a::b ... ok\ntest a::c ... FAILED\ntest d ... ignored\n\ntest result: FAILED. 1 passed; 1 failed";
         assert_eq!(failed(text).collect::<Vec<_>>(), ["a::c"]);
+        assert_eq!(failed("test a - should panic ... FAILED\n").collect::<Vec<_>>(), ["a"]);
+        let slow = format!("test a{SLOW}\ntest b{SLOW}\ntest a - should panic ... ok\n");
+        assert_eq!(hanging(&slow), ["b"]);
     }
 
     #[test]
@@ -377,7 +407,8 @@ mod tests {
     }
 
     fn unlimited(context: &Context) -> Limit<'_> {
-        Limit { quiet: f64::INFINITY, slowness: 1.0, end: None, guard: &context.guard }
+        let guard = &context.guard;
+        Limit { quiet: f64::INFINITY, slowness: 1.0, end: None, step: None, guard }
     }
 
     #[test]
@@ -430,7 +461,8 @@ mod tests {
             let context = Context::new(&dir, None);
             let text: String =
                 names.iter().map(|name| format!("test {name} ... FAILED\n")).collect();
-            let good = once_more(&context, unlimited(&context), &[(&program, Ran::of(text))]);
+            let ran = Ran { code: Some(FAILED_TESTS), ..Ran::of(text) };
+            let good = once_more(&context, unlimited(&context), &[(&program, ran)]);
             (good, context.unsteady.borrow().len())
         };
         assert_eq!(again(&["good"]), (true, 1));
@@ -438,6 +470,22 @@ mod tests {
         assert_eq!(again(&["none"]), (false, 0));
         assert_eq!(again(&["good"; ONCE_MORE + 1]), (false, 0));
         assert_eq!(again(&[]), (false, 0));
+        // The rest of its tests never ran: a crash, an exit of its own, or an end by a limit.
+        let begun = "running 3 tests\ntest good ... FAILED\n";
+        let end = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+        let whole = format!("{begun}test a ... ok\ntest b ... ok\n{end}");
+        for (code, text, passes) in [
+            (Some(FAILED_TESTS), whole.as_str(), true),
+            (Some(FAILED_TESTS), begun, false),
+            (None, begun, false),
+            (None, whole.as_str(), false),
+            (Some(1), whole.as_str(), false),
+        ] {
+            let context = Context::new(&dir, None);
+            let ran = Ran { code, ..Ran::of(text.to_owned()) };
+            let good = once_more(&context, unlimited(&context), &[(&program, ran)]);
+            assert_eq!(good, passes, "{code:?}: {text}");
+        }
         std::fs::remove_dir_all(&dir).unwrap();
     }
 

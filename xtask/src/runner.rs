@@ -3,7 +3,8 @@
 use crate::USAGE;
 use crate::context::Context;
 use crate::load::{Judgement, Mark, Spent, slowness};
-use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan, find};
+use crate::may_skip::MaySkip;
+use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan};
 use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ struct Report {
     ok: usize,
     failed: Vec<String>,
     skipped: Vec<String>,
-    not_run: Vec<String>,
+    /// For want of time: the name, and the reason.
+    not_run: Vec<(&'static str, String)>,
     slow: Vec<String>,
 }
 
@@ -32,29 +34,25 @@ struct Runner {
     /// Seconds beyond the budgets that the user requested, of all steps.
     asked: u64,
     strict: bool,
-    /// Steps that may be skipped even under `strict`: the installer could not provide their needs.
-    may_skip: Vec<String>,
+    /// What may be missing even under `strict`.
+    may_skip: MaySkip,
+    /// Whether time may be short for a step of the turn even under `strict`.
+    may_not_run: bool,
 }
 
 /// Runs all steps of a plan, and prints their results.
 pub(crate) fn run(plan: &Plan) -> ExitCode {
     let begun = begun();
-    let may_skip: Vec<String> = std::env::var("MAY_SKIP")
-        .unwrap_or_default()
-        .split([' ', ','])
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
     // Unusable settings are refused before anything is made.
     let ready = || -> Result<_, String> {
-        check_may_skip(&may_skip)?;
+        let may_skip = MaySkip::parse(&std::env::var("MAY_SKIP").unwrap_or_default())?;
         crate::settings::check(&plan.all(), |name| std::env::var_os(name))?;
         let slowness = slowness().map_err(|error| {
             format!("starting a thread on each processor: {error}; see `ulimit -u`")
         })?;
-        Ok((slowness, Scratch::new(&std::env::temp_dir())?))
+        Ok((may_skip, slowness, Scratch::new(&std::env::temp_dir())?))
     };
-    let (slowness, (scratch, guard)) = match ready() {
+    let (may_skip, slowness, (scratch, guard)) = match ready() {
         Ok(ready) => ready,
         Err(why) => {
             eprintln!("test.sh: {why}");
@@ -64,16 +62,10 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     let end = plan.turn_said.as_ref().map(|_| begun + Duration::from_secs(CI_END));
     let mut context = Context::new(&scratch.dir, end);
     context.guard = guard;
-    let mut runner = Runner {
-        context,
-        report: Report::default(),
-        made: BTreeMap::new(),
-        slowness,
-        seconds: (0.0, 0.0),
-        asked: 0,
-        strict: is_set("STRICT"),
-        may_skip,
-    };
+    let mut runner = Runner::new(context, slowness);
+    runner.strict = is_set("STRICT");
+    runner.may_skip = may_skip;
+    runner.may_not_run = is_set("MAY_NOT_RUN");
     if runner.slowness > 1.05 {
         say!("budgets times {:.1}: this machine is so much slower now", runner.slowness);
     }
@@ -106,7 +98,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
                 "{}: {elapsed} s are over; it would have had to begin before {latest} s",
                 step.name
             );
-            runner.report.not_run.push(reason);
+            runner.report.not_run.push((step.name, reason));
         } else {
             runner.step(step, false);
         }
@@ -133,18 +125,6 @@ fn begun() -> Instant {
     now.checked_sub(Duration::from_secs(before.unwrap_or(0))).unwrap_or(now)
 }
 
-/// Refuses names that are not those of steps.
-fn check_may_skip(names: &[String]) -> Result<(), String> {
-    names.iter().try_for_each(|name| {
-        if matches!(name.as_str(), "all" | "ci") {
-            return Err(format!(
-                "MAY_SKIP: {name} is no step; without STRICT, each may be skipped"
-            ));
-        }
-        find(name).map(|_| ()).map_err(|why| format!("MAY_SKIP: {why}"))
-    })
-}
-
 /// When a step of a turn begins at the latest, in seconds: with enough time for it.
 pub(crate) fn latest_begin(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
     CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(seconds_of(step, made)))
@@ -157,6 +137,20 @@ pub(crate) fn seconds_of(step: &Step, made: &BTreeMap<&'static str, Done>) -> u6
 }
 
 impl Runner {
+    fn new(context: Context, slowness: f64) -> Runner {
+        Runner {
+            context,
+            report: Report::default(),
+            made: BTreeMap::new(),
+            slowness,
+            seconds: (0.0, 0.0),
+            asked: 0,
+            strict: false,
+            may_skip: MaySkip::default(),
+            may_not_run: false,
+        }
+    }
+
     /// Dependencies, so that no step's time depends on the network.
     fn fetch(&self) {
         let begun = Instant::now();
@@ -185,15 +179,19 @@ impl Runner {
                 stop => self.note(step, stop),
             }
         }
+        if ready.is_empty() {
+            return;
+        }
         let names: Vec<&str> = ready.iter().map(|(step, _)| step.name).collect();
         say!("\n== beside each other: {}", names.join(", "));
         let mark = Mark::now();
-        let ran = crate::beside::run(&ready, &self.context.dir, self.context.end);
+        self.context.slowness.set(self.slowness);
+        let ran = crate::beside::run(&ready, &self.context);
         let all = mark.spent();
         let slow = self.slowness_meanwhile(all.wall);
         for ((step, short), ran) in ready.into_iter().zip(ran) {
             self.head(step, short);
-            crate::output::write(&ran.lines);
+            crate::output::write(ran.lines.as_bytes());
             self.context.add(ran.tests);
             let spent = Spent { wall: ran.wall, cpu: 0.0, share: all.share };
             let budget = step.budget_of(short);
@@ -237,8 +235,8 @@ impl Runner {
 
     /// Runs a step, an emulated one again if it fails, and compares its time with the budget.
     fn timed(&mut self, step: &'static Step, short: bool, budget: u64) -> Done {
-        self.context.begin_step(short);
         self.context.slowness.set(self.slowness);
+        self.context.begin_step(step, short, budget);
         let before = self.context.tests();
         let mut mark = Mark::now();
         let mut done = (step.run)(&self.context);
@@ -246,7 +244,8 @@ impl Runner {
             say!("== {}: once more, because a busy host may decide how it ends: {why}", step.name);
             self.context.forgive(before);
             mark = Mark::now();
-            done = (step.run)(&self.context);
+            self.context.try_again();
+            done = second_try(step, why.clone(), (step.run)(&self.context), &self.context);
         }
         let spent = mark.spent();
         let slow = self.slowness_meanwhile(spent.wall);
@@ -304,9 +303,7 @@ impl Runner {
                 self.report.ok += 1;
             }
             Err(Stop::Skip { reason, network })
-                if network
-                    || !self.strict
-                    || self.may_skip.iter().any(|name| name == step.name) =>
+                if network || !self.strict || self.may_skip.has(step.name, &reason) =>
             {
                 say!("== {}: skipped ({reason})", step.name);
                 self.report.skipped.push(format!("{}: {reason}", step.name));
@@ -350,11 +347,12 @@ impl Runner {
 
     fn finish(&self, begun: Instant) -> ExitCode {
         let Report { ok, failed, skipped, not_run, slow } = &self.report;
+        let reasons: Vec<String> = not_run.iter().map(|(_, reason)| reason.clone()).collect();
         say!();
         for (word, lines) in [
             ("over its budget", slow),
             ("unsteady", &*self.context.unsteady.borrow()),
-            ("not run", not_run),
+            ("not run", &reasons),
             ("skipped", skipped),
             ("failed", failed),
         ] {
@@ -379,21 +377,105 @@ impl Runner {
                 tests.skipped
             );
         }
-        if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if !not_run.is_empty() {
+            let names: Vec<&str> = not_run.iter().map(|(name, _)| *name).collect();
+            say!("NOT RUN for want of time: {}", names.join(", "));
+        }
+        if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+
+    /// Whether nothing failed, and under `strict` each step ran that had to.
+    fn is_good(&self) -> bool {
+        let all_ran = self.report.not_run.is_empty() || !self.strict || self.may_not_run;
+        self.report.failed.is_empty() && all_ran
+    }
+}
+
+/// The result of a step that failed, for `why`, and was tried once more. What fails and is then skipped, because a network
+/// has gone for example, has failed.
+fn second_try(step: &Step, why: String, again: Done, context: &Context) -> Done {
+    match again {
+        Ok(()) => {
+            let said = format!("{}: failed ({why}), and passed when it ran once more", step.name);
+            context.unsteady.borrow_mut().push(said);
+            Ok(())
+        }
+        Err(Stop::Skip { reason, .. }) => {
+            Err(Stop::fail(format!("{why}; the second time it was skipped: {reason}")))
+        }
+        failed => failed,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::find;
+    use crate::step::Tier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const fn emulated(name: &'static str, run: fn(&Context) -> Done) -> Step {
+        Step {
+            name,
+            what: "",
+            tier: Tier::All,
+            emulated: true,
+            beside: false,
+            seconds: 1,
+            budget: 20,
+            short: None,
+            needs: &[],
+            uses: &[],
+            run,
+        }
+    }
+
+    fn runner() -> Runner {
+        Runner::new(Context::new(&std::env::temp_dir(), None), 1.0)
+    }
+
+    /// How often a step of the next test has run.
+    static TRIES: AtomicUsize = AtomicUsize::new(0);
+    static LOSES_THE_NETWORK: Step =
+        emulated("loses", |_| match TRIES.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(Stop::fail("the verdict is wrong")),
+            _ => Err(Stop::no_network("the packages could not be fetched")),
+        });
+    static AGAINS: AtomicUsize = AtomicUsize::new(0);
+    static PASSES_AGAIN: Step = emulated("again", |_| {
+        if AGAINS.fetch_add(1, Ordering::Relaxed) == 0 { Err(Stop::fail("busy")) } else { Ok(()) }
+    });
 
     #[test]
-    fn may_skip_takes_steps_alone() {
-        let check = |name: &str| check_may_skip(&["fmt".to_owned(), name.to_owned()]);
-        assert_eq!(check("watch"), Ok(()));
-        let error = check("all").unwrap_err();
-        assert!(error.contains("MAY_SKIP: all is no step"), "{error}");
-        assert!(check("acions").unwrap_err().contains("perhaps actions"));
+    fn step_that_fails_and_is_then_skipped_has_failed() {
+        let mut runner = runner();
+        runner.step(&LOSES_THE_NETWORK, false);
+        assert_eq!(TRIES.load(Ordering::Relaxed), 2);
+        assert!(runner.report.skipped.is_empty());
+        let failed = runner.report.failed.join("\n");
+        assert!(failed.contains("the verdict is wrong"), "{failed}");
+        assert!(failed.contains("the second time it was skipped"), "{failed}");
+    }
+
+    #[test]
+    fn step_that_passes_the_second_time_is_named_as_unsteady() {
+        let mut runner = runner();
+        runner.step(&PASSES_AGAIN, false);
+        assert_eq!((runner.report.ok, runner.report.failed.len()), (1, 0));
+        let unsteady = runner.context.unsteady.borrow().join("\n");
+        assert_eq!(unsteady, "again: failed (busy), and passed when it ran once more");
+    }
+
+    #[test]
+    fn step_that_had_no_time_is_a_failure_under_strict() {
+        let mut runner = runner();
+        assert!(runner.is_good());
+        runner.report.not_run.push(("packages", "packages: late".to_owned()));
+        assert!(runner.is_good());
+        runner.strict = true;
+        assert!(!runner.is_good());
+        runner.may_not_run = true;
+        assert!(runner.is_good());
     }
 
     #[test]

@@ -8,15 +8,21 @@ const PROPTEST_CASES: u64 = 32;
 /// Those of the tests that call shells.
 const CASES: u64 = 60;
 
-/// A setting: its name, the steps that read it, and the least value.
-const NUMBERS: &[(&str, &[&str], u64)] = &[
-    ("PROPTEST_CASES", &["test"], 1),
-    ("PROPTEST_RNG_SEED", &["test"], 0),
-    ("CASES", &["test"], 1),
-    ("FUZZ_SECONDS", &["fuzz"], 1),
-    ("FUZZ_SEED", &["fuzz"], 0),
-    ("CLOCKSMITH_SOAK_MINUTES", &["soak"], 1),
-    ("CLOCKSMITH_BENCH_MIB", &["speed"], 1),
+/// A day for each fuzz target, a week of soaking, a terabyte, and more cases than any run has time for: above that, a number
+/// is a mistake.
+const DAY: u64 = 24 * 3600;
+const WEEK: u64 = 7 * 24 * 60;
+const CASES_AT_MOST: u64 = 1 << 30;
+
+/// A setting: its name, the steps that read it, the least value, and the largest.
+const NUMBERS: &[(&str, &[&str], u64, u64)] = &[
+    ("PROPTEST_CASES", &["test"], 1, CASES_AT_MOST),
+    ("PROPTEST_RNG_SEED", &["test"], 0, u64::MAX),
+    ("CASES", &["test"], 1, CASES_AT_MOST),
+    ("FUZZ_SECONDS", &["fuzz"], 1, DAY),
+    ("FUZZ_SEED", &["fuzz"], 0, u64::MAX),
+    ("CLOCKSMITH_SOAK_MINUTES", &["soak"], 1, WEEK),
+    ("CLOCKSMITH_BENCH_MIB", &["speed"], 1, 1 << 20),
 ];
 
 /// Returns the first fault in the settings of these steps.
@@ -24,13 +30,14 @@ pub(crate) fn check(
     steps: &[&Step],
     get: impl Fn(&str) -> Option<std::ffi::OsString>,
 ) -> Result<(), String> {
-    for (name, readers, least) in NUMBERS {
+    for (name, readers, least, most) in NUMBERS {
         let Some(value) = get(name) else { continue };
         let Some(step) = steps.iter().find(|step| readers.contains(&step.name)) else { continue };
         let number = value.to_str().and_then(|text| text.parse::<u64>().ok());
-        if number.is_none_or(|number| number < *least) {
+        if number.is_none_or(|number| !(*least..=*most).contains(&number)) {
+            let most = if *most == u64::MAX { String::new() } else { format!(" to {most}") };
             return Err(format!(
-                "{name}={}: the step {} wants a whole number from {least}",
+                "{name}={}: the step {} wants a whole number from {least}{most}",
                 value.to_string_lossy(),
                 step.name
             ));
@@ -59,7 +66,7 @@ mod tests {
         let steps = |names: &[&str]| -> Vec<&Step> {
             names.iter().map(|name| find(name).unwrap()).collect()
         };
-        for (name, readers, _) in NUMBERS {
+        for (name, readers, ..) in NUMBERS {
             for value in ["abc", "-1", "1.5", "", "99999999999999999999"] {
                 let get = |asked: &str| (asked == *name).then(|| value.into());
                 let error = check(&steps(readers), get).unwrap_err();
@@ -70,6 +77,11 @@ mod tests {
             assert!(check(&steps(readers), |_| None).is_ok());
         }
         assert!(check(&steps(&["fuzz"]), |_| Some("0".into())).is_err());
+        for (name, step) in [("FUZZ_SECONDS", "fuzz"), ("CLOCKSMITH_SOAK_MINUTES", "soak")] {
+            let get = |asked: &str| (asked == name).then(|| "18446744073709551615".into());
+            let error = check(&steps(&[step]), get).unwrap_err();
+            assert!(error.contains("wants a whole number from 1 to "), "{error}");
+        }
     }
 
     #[test]

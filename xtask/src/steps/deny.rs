@@ -1,8 +1,9 @@
 //! Dependencies: licences, sources, duplicates, known vulnerabilities.
 
-use crate::call::call;
+use crate::call::{Answer, call};
 use crate::context::Context;
 use crate::needs::Need;
+use crate::offline::is_offline;
 use crate::step::{Done, Step, Stop, Tier};
 use crate::steps::rust::WORKSPACES;
 
@@ -77,33 +78,49 @@ pub(crate) static ADVISORIES: Step = Step {
     needs: &[DENY, Need::Network],
     uses: &[],
     run: |context| {
+        let mut checked = Vec::new();
         for manifest in WORKSPACES {
             let answer = call("cargo deny --locked --manifest-path")
                 .arg(manifest)
                 .args("--config deny.toml check advisories")
                 .limit(120)
                 .answer(context)?;
-            let unreachable = ["failed to fetch", "failed to load", "failed to open"]
-                .iter()
-                .any(|start| answer.text.contains(&format!("{start} advisory database")))
-                || answer.text.contains("failed to clone");
-            if answer.code == Some(124) || unreachable {
-                return Err(Stop::no_network(
-                    "advisories: NOT CHECKED, for no dependency of any lock file: the advisory database cannot be \
-                     had; run `./test.sh advisories` where it can",
-                ));
-            }
-            if !answer.good() {
-                return Err(Stop::fail(format!("{manifest}: a dependency has an advisory")));
+            if answer.good() {
+                checked.push(manifest);
+            } else {
+                return Err(unchecked(&answer, &checked, manifest));
             }
         }
         Ok(())
     },
 };
 
+/// Why the dependencies of a manifest were not found good. A database that is here but cannot be read does not show that the network is missing.
+fn unchecked(answer: &Answer, checked: &[&str], manifest: &str) -> Stop {
+    // Git waits for an archive that does not respond, and prints nothing.
+    let waits = answer.is_late() && answer.text.trim().is_empty();
+    if waits || is_offline(&answer.text) {
+        let which = match checked {
+            [] => "for no dependency of any lock file".to_owned(),
+            some => format!("but for the lock files of {}", some.join(", ")),
+        };
+        return Stop::no_network(format!(
+            "advisories: NOT CHECKED, {which}: the advisory database cannot be had; run `./test.sh advisories` where it can"
+        ));
+    }
+    if answer.text.contains("advisory database") {
+        return Stop::fail(format!("{manifest}: the advisory database cannot be read: see above"));
+    }
+    if answer.late.is_some() {
+        return Stop::fail(format!("{manifest}: cargo deny {}", answer.how()));
+    }
+    Stop::fail(format!("{manifest}: a dependency has an advisory"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::running::Late;
 
     #[test]
     fn lock_file_that_is_outdated_is_distinguished_from_other_errors() {
@@ -115,6 +132,37 @@ mod tests {
             assert!(is_outdated(text), "{text}");
         }
         assert!(!is_outdated("error: failed to get `libc` as a dependency\n"));
+    }
+
+    #[test]
+    fn advisories_only_a_missing_network_is_a_skip() {
+        let answer = |text: &str, late: Option<bool>| Answer {
+            code: Some(1),
+            signal: None,
+            late: late.map(|own| Late { why: "took long".to_owned(), own }),
+            text: text.to_owned(),
+        };
+        let is_skip = |answer: &Answer| {
+            matches!(unchecked(answer, &[], "x"), Stop::Skip { network: true, .. })
+        };
+        let fetch = "[ERROR] failed to fetch advisory database https://g/db with cli: failed to clone: Could not resolve host: g";
+        assert!(is_skip(&answer(fetch, None)));
+        assert!(is_skip(&answer("", Some(true))));
+        for (text, late) in [
+            ("", Some(false)),
+            ("error[vulnerability]: x\n", Some(true)),
+            ("[ERROR] failed to open advisory database: Permission denied (os error 13)", None),
+            (
+                "[ERROR] failed to fetch advisory database: failed to clone: No space left on device",
+                None,
+            ),
+            ("error[vulnerability]: x\n", None),
+        ] {
+            assert!(!is_skip(&answer(text, late)), "{text}");
+        }
+        let partly = unchecked(&answer(fetch, None), &["Cargo.toml"], "fuzz/Cargo.toml");
+        let Stop::Skip { reason, .. } = partly else { panic!("{partly:?}") };
+        assert!(reason.contains("NOT CHECKED, but for the lock files of Cargo.toml:"), "{reason}");
     }
 
     #[test]

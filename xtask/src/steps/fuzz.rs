@@ -26,8 +26,8 @@ pub(crate) static FUZZ: Step = Step {
 fn fuzz(context: &Context) -> Done {
     let seconds = std::env::var("FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_string());
     let targets = fuzz_targets()?;
-    let asked = seconds.parse().unwrap_or(SECONDS).saturating_sub(SECONDS);
-    context.asked.set(asked * targets.len() as u64);
+    let asked: u64 = seconds.parse().unwrap_or(SECONDS).saturating_sub(SECONDS);
+    context.asked.set(asked.saturating_mul(targets.len() as u64));
     for target in targets {
         let answer = call("fuzz/run").arg(&target).arg(&seconds).hidden().answer(context)?;
         if !answer.good() {

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::needs::{
     CC, DPKG, KEYRING, LIBC, MKE2FS, MMDEBSTRAP, MUSL, Need, QEMU, QEMU_IMG, has_target, is_root,
 };
+use crate::offline::is_offline;
 use crate::step::{Done, Step, Stop, Tier};
 
 const MUSL_TRIPLE: &str = "x86_64-unknown-linux-musl";
@@ -67,11 +68,16 @@ pub(crate) static DISK_IMAGE: Step = Step {
     run: disk_image,
 };
 
+/// Whether this is not root, and may become it: for continuous integration. Tests of a user become root only on request.
+pub(super) fn may_become_root(context: &Context) -> Result<bool, Stop> {
+    let strict = crate::runner::is_set("STRICT");
+    let may = || Ok(call("sudo -n true").hidden().answer(context)?.good());
+    Ok(!is_root() && strict && may()?)
+}
+
 pub(super) fn disk_image(context: &Context) -> Done {
     let program = context.target.join("debug/testbed");
-    let strict = crate::runner::is_set("STRICT");
-    // For continuous integration; tests of a user become root only on request.
-    let build = if !is_root() && strict && call("sudo -n true").hidden().answer(context)?.good() {
+    let build = if may_become_root(context)? {
         let cache =
             std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from).or_else(|| {
                 std::env::var_os("HOME").map(|home| std::path::Path::new(&home).join(".cache"))
@@ -180,20 +186,7 @@ pub(super) fn unfetched(error: &str, what: &str) -> Option<Stop> {
             "{what}: no Debian archive in apt's configuration: CLOCKSMITH_TESTBED_MIRROR=http://deb.debian.org/debian"
         )));
     }
-    // It responds, and the keys that sign it are not here.
-    if error.contains("NO_PUBKEY") {
-        return None;
-    }
-    let offline = [
-        "Failed to fetch",
-        "Could not resolve",
-        "Temporary failure resolving",
-        // The words of mmdebstrap.
-        "apt-get update",
-        // apt ends well if it reaches no archive at all.
-        "fetching package lists left none",
-    ];
-    offline.iter().any(|words| error.contains(words)).then(|| Stop::no_network(what))
+    is_offline(error).then(|| Stop::no_network(what))
 }
 
 /// The library's reader for guests.
@@ -224,13 +217,16 @@ pub(crate) static CLOCK_READER: Step = Step {
 mod tests {
     use super::*;
     use crate::needs::tests::host;
+    use crate::running::Late;
 
     fn is_network(stop: Option<Stop>) -> bool {
         matches!(stop, Some(Stop::Skip { network: true, .. }))
     }
 
     fn fetched(code: i32, text: &str) -> Option<Stop> {
-        unfetched_kernel(&Answer { code: Some(code), text: text.to_owned() })
+        let late = (code == 124).then(|| Late { why: "took long".to_owned(), own: true });
+        let answer = Answer { code: Some(code), signal: None, late, text: text.to_owned() };
+        unfetched_kernel(&answer)
     }
 
     #[test]

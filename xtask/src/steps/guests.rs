@@ -9,9 +9,12 @@ use crate::steps::guest_parts::{
 };
 use std::path::Path;
 
+/// A case with the kernel of the tests' guests. It is fetched before, because a test without it fails, and is not skipped.
+const GUEST: &str = "smp2@6.1";
+
 /// Runs the testbed's tests in guests whose names begin with `tests`.
 fn live(context: &Context, tests: &str, seconds: u64) -> Done {
-    if !is_there(tests) {
+    if !is_there(Path::new("."), tests) {
         return Err(Stop::fail(format!("testbed/tests/live has no test `{tests}`")));
     }
     context.part(tests, || {
@@ -27,9 +30,9 @@ fn live(context: &Context, tests: &str, seconds: u64) -> Done {
 }
 
 /// Whether the live tests have one of these. A filter that fits none runs none, and `cargo test` does not fail then.
-fn is_there(tests: &str) -> bool {
+fn is_there(top: &Path, tests: &str) -> bool {
     let (module, name) = tests.split_once("::").unwrap_or((tests, ""));
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/tests/live").join(module);
+    let place = top.join("testbed/tests/live").join(module);
     let mut files = vec![place.with_extension("rs")];
     files.extend(std::fs::read_dir(place).into_iter().flatten().flatten().map(|file| file.path()));
     let texts = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
@@ -49,7 +52,7 @@ pub(crate) static SCENARIOS: Step = Step {
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
-        fetch(context, "smp2@6.1")?;
+        fetch(context, GUEST)?;
         let (plain, under_run) = if context.short.get() {
             ("switch", "pause")
         } else {
@@ -119,6 +122,7 @@ pub(crate) static EMULATOR: Step = Step {
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED],
     run: |context| {
+        fetch(context, GUEST)?;
         live(context, if context.short.get() { "emulator::a_paused" } else { "emulator::" }, 300)
     },
 };
@@ -134,7 +138,10 @@ pub(crate) static SWEEP: Step = Step {
     short: Some(60),
     needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
-    run: |context| live(context, "sweep::", 300),
+    run: |context| {
+        fetch(context, GUEST)?;
+        live(context, "sweep::", 300)
+    },
 };
 
 pub(crate) static FORGERY: Step = Step {
@@ -149,7 +156,10 @@ pub(crate) static FORGERY: Step = Step {
     short: None,
     needs: &[QEMU, CC, LIBC, DPKG, Need::Tool("promtool", "prometheus"), Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
-    run: |context| live(context, "forgery::", 420),
+    run: |context| {
+        fetch(context, GUEST)?;
+        live(context, "forgery::", 420)
+    },
 };
 
 pub(crate) static WHO: Step = Step {
@@ -164,6 +174,7 @@ pub(crate) static WHO: Step = Step {
     needs: &[QEMU, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM],
     run: |context| {
+        fetch(context, GUEST)?;
         live(context, "who::who_reads", 300)?;
         if context.short.get() { Ok(()) } else { live(context, "who::system_calls", 300) }
     },
@@ -183,6 +194,7 @@ pub(crate) static PARAVIRT: Step = Step {
     needs: &[QEMU, QEMU_IMG, CC, LIBC, DPKG, Need::Network],
     uses: &[&TESTBED, &STATIC_PROGRAM, &CLOCK_READER, &PARAVIRT_EMULATOR],
     run: |context| {
+        fetch(context, GUEST)?;
         for tests in ["kvm_clock_is", "hyperv_page_is", "slow_", "tsc_beside", "events_"] {
             live(context, &format!("paravirt::{tests}"), 900)?;
         }
@@ -279,7 +291,9 @@ pub(crate) static SOAK: Step = Step {
     run: |context| {
         let minutes =
             std::env::var("CLOCKSMITH_SOAK_MINUTES").ok().and_then(|text| text.parse().ok());
-        context.asked.set(60 * minutes.unwrap_or(30_u64).saturating_sub(30));
+        let more: u64 = minutes.unwrap_or(30_u64).saturating_sub(30);
+        context.asked.set(more.saturating_mul(60));
+        fetch(context, GUEST)?;
         live(context, "soak::", 3 * 3600 + context.asked.get())
     },
 };
@@ -314,7 +328,16 @@ mod tests {
 
     #[test]
     fn filter_that_fits_no_test_is_known() {
-        assert!(is_there("fix::the_command") && is_there("forgery::") && is_there("wall::"));
-        assert!(!is_there("fix::a_slow") && !is_there("walls::") && !is_there("guest::"));
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (tests, there) in [
+            ("fix::the_command", true),
+            ("forgery::", true),
+            ("wall::", true),
+            ("fix::a_slow", false),
+            ("walls::", false),
+            ("guest::", false),
+        ] {
+            assert_eq!(is_there(&top, tests), there, "{tests}");
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! ([`crate::plan::TURNS`]), which a test makes sure of.
 
 mod boots;
+#[cfg(test)]
+mod ci_tests;
 mod clock;
 mod deny;
 mod fuzz;

@@ -3,7 +3,7 @@
 use crate::call::call;
 use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
 use crate::step::{Step, Tier};
-use crate::steps::guest_parts::STATIC_PROGRAM;
+use crate::steps::guest_parts::{STATIC_PROGRAM, may_become_root};
 use crate::steps::rust::PROGRAM;
 
 pub(crate) static BOOK: Step = Step {
@@ -169,11 +169,14 @@ pub(crate) static WATCH: Step = Step {
         Need::Tool("prometheus-node-exporter", "prometheus-node-exporter"),
         Need::Tool("chromium", "chromium"),
         Need::Package("sosreport"),
+        Need::Root,
     ],
     uses: &[&PROGRAM],
     run: |context| {
         call("packaging/test.py").arg(context.program()).script(context)?;
-        call("packaging/sos/test.py").arg(context.program()).script(context)
+        // sos reports on a whole machine.
+        let sudo = if may_become_root(context)? { "sudo -n" } else { "" };
+        call(sudo).arg("packaging/sos/test.py").arg(context.program()).script(context)
     },
 };
 

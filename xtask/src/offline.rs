@@ -1,0 +1,124 @@
+//! Whether a command failed because the network is missing: by the words that it printed.
+//!
+//! The words are in `packaging/offline.txt`, which scripts also read (`packaging/offline.sh`).
+
+/// Words that say so; after `!`, words of other errors, beside which the network may well be there.
+const WORDS: &str = include_str!("../../packaging/offline.txt");
+
+/// Whether a text names a network that cannot be reached, and no other error.
+pub(crate) fn is_offline(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let mut words = WORDS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let is_other = |line: &str| line.strip_prefix('!').is_some_and(|words| text.contains(words));
+    !words.clone().any(is_other) && words.any(|line| text.contains(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+
+    /// What programs print without a network.
+    const OFFLINE: &[&str] = &[
+        "error: failed to get `libc` as a dependency\n\nCaused by:\n  failed to download from `https://index.crates.io/config.json`\n\n\
+            Caused by:\n  [7] Could not connect to server (Failed to connect to 127.0.0.1 port 9 after 0 ms)",
+        "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+        "  attempting to make an HTTP request, but --offline was specified",
+        "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<pip>: Failed to establish a new \
+            connection: [Errno -3] Temporary failure in name resolution')': /simple/pytest/\nERROR: No matching distribution found",
+        "WARNING: Retrying after connection broken by 'ProxyError('Cannot connect to proxy.', x)'",
+        "[ERROR] failed to fetch advisory database https://github.com/RustSec/advisory-db with cli: failed to clone:\n\
+            fatal: unable to access 'https://github.com/RustSec/advisory-db/': Could not resolve host: github.com",
+        "E: Failed to fetch http://d/debian/dists/bookworm/InRelease  Could not connect to 127.0.0.1:9\n\
+            E: apt-get update --error-on=any failed",
+    ];
+
+    /// What they print where something else is wrong.
+    const OTHERS: &[&str] = &[
+        "",
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+        "error: cannot update the lock file /c/Cargo.lock because --locked was passed to prevent this",
+        "ERROR: Cannot install pytest<8 and pytest>=8 because these package versions have conflicting dependencies.",
+        "E: Unable to locate package nosuch",
+        "E: The following signatures couldn't be verified: NO_PUBKEY 0E98404D386FA1D9\nE: Failed to fetch http://d/InRelease",
+        "[ERROR] failed to open advisory database: Permission denied (os error 13)",
+        "[ERROR] failed to load advisory database: the index is corrupt",
+        "E: Failed to fetch http://d/l.deb  Could not connect to d\nE: Write error - write (28: No space left on device)",
+    ];
+
+    #[test]
+    fn is_offline_only_if_the_network_is_named() {
+        for text in OFFLINE {
+            assert!(is_offline(text), "{text}");
+        }
+        for text in OTHERS {
+            assert!(!is_offline(text), "{text}");
+        }
+        // A line of the list that is not a word, or not in small letters, would fit all, or nothing.
+        for line in WORDS.lines() {
+            assert_eq!(line.trim(), line);
+            assert!(
+                line.starts_with('#') || (line.len() > 5 && line.to_lowercase() == line),
+                "{line}"
+            );
+        }
+    }
+
+    fn packaging() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging")
+    }
+
+    #[test]
+    fn scripts_have_the_same_rule() {
+        for (texts, code) in [(OFFLINE, 75), (OTHERS, 1)] {
+            for text in texts {
+                let script = ". \"$0\"; fetch sh -c 'printf %s \"$1\"; exit 4' sh \"$1\"";
+                let mut bash = Command::new("bash");
+                bash.args(["-euo", "pipefail", "-c", script]).arg(packaging().join("offline.sh"));
+                let done = bash.arg(text).stderr(Stdio::null()).status().unwrap();
+                assert_eq!(done.code(), Some(code), "{text}");
+            }
+        }
+        let script = ". \"$0\"; fetch echo hello && echo world";
+        let done = Command::new("bash")
+            .args(["-euo", "pipefail", "-c", script])
+            .arg(packaging().join("offline.sh"))
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "world\n");
+    }
+
+    /// A python3 with a pip that ends in these words.
+    fn python(dir: &Path, words: &str) -> PathBuf {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let stub = dir.join("python");
+        let script = format!(
+            "#!/bin/sh\ncase $* in\n*'-m venv '*) mkdir -p \"$3/bin\"; cp \"$0\" \"$3/bin/python\" ;;\n\
+            *' pip '*) echo {words:?} >&2; exit 1 ;;\nesac\n"
+        );
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o755).open(&stub).unwrap();
+        file.write_all(script.as_bytes()).unwrap();
+        stub
+    }
+
+    #[test]
+    fn python_without_a_registry_lacks_the_network_and_with_a_full_disk_fails() {
+        for (name, words, code) in [
+            ("offline", "Temporary failure in name resolution", 75),
+            ("full", "[Errno 28] No space left on device", 1),
+        ] {
+            let dir = std::env::temp_dir().join(format!("xtask-pip-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&dir).unwrap();
+            let mut script = Command::new("bash");
+            script.arg(packaging().join("../python/test.sh")).env("PYTHON", python(&dir, words));
+            let done = script.env("TMPDIR", &dir).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(done.status.code(), Some(code), "{name}: {said}");
+            assert!(said.contains(words) && said.contains("pip cannot install"), "{said}");
+            std::fs::remove_dir_all(&dir).unwrap();
+        }
+    }
+}

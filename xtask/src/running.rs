@@ -1,0 +1,210 @@
+//! A command that runs, in a process group of its own: what it prints, its limits, and the end of all that it started.
+
+use crate::context::Context;
+use crate::kept::{Kept, PIECE};
+use crate::limit::StepLimit;
+use crate::scratch::{Guard, kill_group, signal_group};
+use std::io::{self, BufRead as _, BufReader, PipeReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the command has ended or is late.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often its processor time is read, from all files of `/proc`.
+const JUDGE: Duration = Duration::from_secs(2);
+/// After this it is ended, if it has not ended at the first signal.
+const KILL_AFTER: Duration = Duration::from_secs(20);
+/// How long a process that it has left behind may keep its output open.
+const LEFT_BEHIND: Duration = Duration::from_secs(5);
+
+/// When a command is ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    begun: Instant,
+    /// Its own, in seconds on the wall.
+    own: Option<u64>,
+    run: Option<Instant>,
+    step: Option<StepLimit>,
+}
+
+/// Why a command was ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Late {
+    pub(crate) why: String,
+    /// By its own limit, and not by that of the step or of the run.
+    pub(crate) own: bool,
+}
+
+impl Limits {
+    pub(crate) fn new(context: &Context, own: Option<u64>) -> Limits {
+        Limits { begun: Instant::now(), own, run: context.end, step: context.step_limit() }
+    }
+
+    fn over(&self, group: u32) -> Option<Late> {
+        let now = Instant::now();
+        if let Some(seconds) = self.own
+            && now.duration_since(self.begun).as_secs() >= seconds
+        {
+            let why = format!("took longer than {seconds} s and was ended");
+            return Some(Late { why, own: true });
+        }
+        if self.run.is_some_and(|end| now >= end) {
+            let why = "was ended, because the time of the whole run is over".to_owned();
+            return Some(Late { why, own: false });
+        }
+        self.step?.over(group).map(|why| Late { why, own: false })
+    }
+}
+
+/// How a command ended.
+pub(crate) struct Ended {
+    /// None: it could not be ended.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) late: Option<Late>,
+    pub(crate) text: String,
+}
+
+/// Runs a command to its end, or to its limit. Its output is shown meanwhile.
+pub(crate) fn run(
+    mut command: Command,
+    limits: Limits,
+    guard: &Guard,
+    shown: bool,
+) -> io::Result<Ended> {
+    let (reader, writer) = io::pipe()?;
+    let second = writer.try_clone()?;
+    // Ctrl-C ends this program, and then the guard ends the group.
+    command.stdin(Stdio::null()).stdout(writer).stderr(second).process_group(0);
+    let mut child = command.spawn()?;
+    guard.begin(child.id());
+    // The pipe ends when no process can write to it.
+    drop(command);
+    let ended = followed(&mut child, reader, limits, shown);
+    if ended.is_err() {
+        kill_group(&mut child);
+    }
+    guard.end(child.id());
+    ended
+}
+
+fn followed(
+    child: &mut Child,
+    reader: PipeReader,
+    limits: Limits,
+    shown: bool,
+) -> io::Result<Ended> {
+    let (send, receive) = sync_channel(64);
+    std::thread::Builder::new().spawn(move || read(reader, &send))?;
+    let mut output = Output { receive, open: true, kept: Kept::default(), shown };
+    let mut judged = Instant::now();
+    let mut late = None;
+    while !has_ended(child) {
+        output.take(LOOK);
+        if judged.elapsed() > JUDGE || limits.own.is_some_and(|seconds| seconds < 10) {
+            judged = Instant::now();
+            late = limits.over(child.id());
+            if late.is_some() {
+                end(child, &mut output);
+                break;
+            }
+        }
+    }
+    output.rest(child, LEFT_BEHIND);
+    // It is a zombie now, unless no signal can end it.
+    let status = if has_ended(child) { Some(child.wait()?) } else { None };
+    Ok(Ended { status, late, text: output.kept.text() })
+}
+
+/// Ends a group: at first so that it can undo what it has done.
+fn end(child: &mut Child, output: &mut Output) {
+    signal_group(child.id(), "TERM");
+    let begun = Instant::now();
+    while !has_ended(child) && begun.elapsed() < KILL_AFTER {
+        output.take(LOOK);
+    }
+    kill_group(child);
+    // A program of another user cannot be ended.
+    let begun = Instant::now();
+    while !has_ended(child) && begun.elapsed() < LEFT_BEHIND {
+        output.take(LOOK);
+    }
+}
+
+/// Whether a process has ended. It remains a zombie, so that no other process has its number while its group is ended.
+fn has_ended(child: &mut Child) -> bool {
+    match std::fs::read_to_string(format!("/proc/{}/stat", child.id())) {
+        Ok(text) => {
+            // A program of which the first thread alone has ended also has that state.
+            let state = text.rsplit_once(')').map_or("", |(_, rest)| rest.trim_start());
+            state.starts_with(['Z', 'X']) && !has_threads(child.id())
+        }
+        Err(_) => child.try_wait().map_or(true, |status| status.is_some()),
+    }
+}
+
+fn has_threads(id: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task"));
+    threads.is_ok_and(|threads| threads.flatten().count() > 1)
+}
+
+/// What a command prints, in pieces that a thread reads.
+struct Output {
+    receive: Receiver<Vec<u8>>,
+    open: bool,
+    kept: Kept,
+    shown: bool,
+}
+
+impl Output {
+    /// Waits for a piece; takes all that follow within that time.
+    fn take(&mut self, time: Duration) {
+        let begun = Instant::now();
+        if !self.open {
+            std::thread::sleep(time);
+        }
+        // One that prints without end is not waited for, either.
+        while self.open && begun.elapsed() < time {
+            match self.receive.recv_timeout(time.saturating_sub(begun.elapsed())) {
+                Ok(piece) => {
+                    if self.shown {
+                        crate::output::write(&piece);
+                    }
+                    self.kept.add(&piece);
+                }
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => self.open = false,
+            }
+        }
+    }
+
+    /// Takes what is left in the pipe. A process that the command has left behind does not hold the run: it is ended.
+    fn rest(&mut self, child: &mut Child, time: Duration) {
+        let begun = Instant::now();
+        while self.open && begun.elapsed() < time {
+            self.take(LOOK);
+        }
+        if self.open {
+            kill_group(child);
+            let line = format!(
+                "[a process that this has left behind kept its output open for {} s, and was ended]\n",
+                time.as_secs()
+            );
+            crate::output::write(line.as_bytes());
+            self.take(10 * LOOK);
+        }
+    }
+}
+
+/// Reads to the end, by lines; of a very long line by pieces.
+fn read(reader: PipeReader, send: &SyncSender<Vec<u8>>) {
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut piece = Vec::new();
+        let read = reader.by_ref().take(PIECE).read_until(b'\n', &mut piece);
+        if !read.is_ok_and(|bytes| bytes > 0) || send.send(piece).is_err() {
+            return;
+        }
+    }
+}
