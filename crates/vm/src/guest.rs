@@ -49,6 +49,15 @@ impl Known {
         }
     }
 
+    /// Returns the system of a file with several machines: a system that is only inferred from the name of one holds for
+    /// the file only if all have it. Of those that are declared, it is the first one.
+    pub(crate) fn of_all(machines: &[Self]) -> Guest {
+        let first = machines.iter().find(|it| it.guest != Guest::Unknown);
+        let Some(first) = first else { return Guest::Unknown };
+        let shared = machines.iter().all(|it| it.guest == first.guest);
+        if shared || !machines.iter().any(|it| it.guessed) { first.guest } else { Guest::Unknown }
+    }
+
     /// Returns this, or `other` if the system is unknown.
     pub(crate) fn or(self, other: Self) -> Self {
         if self.guest == Guest::Unknown { other } else { self }
@@ -143,6 +152,32 @@ pub(crate) fn old_windows(name: &str) -> bool {
             old(rest) && !matches!(rest, "31" | "311" | "me" | "nt")
         }
     })
+}
+
+/// Systems without a driver for a clock of a hypervisor.
+const UNAWARE: &str = "msdos freedos pcdos drdos dos os2 ecomstation arcaos reactos haiku beos kolibrios menuetos templeos \
+    minix minix3 serenity serenityos";
+
+/// Returns whether a guest uses no clock of a hypervisor, so that it loses none if the hypervisor is hidden: macOS, a
+/// Windows before Vista, DOS and similar systems. Names tell which one it is.
+pub(crate) fn unaware<'a>(guest: Guest, names: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut names = names.into_iter();
+    match guest {
+        Guest::Macos => true,
+        Guest::Windows => names.any(old_windows),
+        Guest::Other => names.any(|name| {
+            let name = name.to_ascii_lowercase();
+            let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+            words.any(|word| UNAWARE.split_whitespace().any(|system| begins(word, system)))
+        }),
+        Guest::Linux | Guest::Bsd | Guest::Unknown => false,
+    }
+}
+
+/// Returns whether a word is the name of a system, possibly with a number: `freedos13`.
+fn begins(word: &str, system: &str) -> bool {
+    let rest = word.strip_prefix(system);
+    rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Returns whether a name indicates a system other than Windows. `arch` alone is Arch Linux or a word for a processor:
@@ -295,6 +330,25 @@ mod tests {
         }
         for name in ["w3.sh", "boot-windows3.sh", "windows-3.sh", "win3.qcow2", "w31", "3", "w"] {
             assert!(!old_windows(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn systems_without_a_clock_of_a_hypervisor() {
+        for (guest, name, expected) in [
+            (Guest::Other, "freedos.sh", true),
+            (Guest::Other, "haiku-r1.iso", true),
+            (Guest::Other, "FreeDOS13", true),
+            (Guest::Other, "http://freedos.org/freedos/1.2", true),
+            (Guest::Other, "redox", false),
+            (Guest::Other, "doser", false),
+            (Guest::Windows, "winxp.img", true),
+            (Guest::Windows, "win10.img", false),
+            (Guest::Macos, "a", true),
+            (Guest::Linux, "dos", false),
+            (Guest::Unknown, "haiku", false),
+        ] {
+            assert_eq!(unaware(guest, [name]), expected, "{guest:?} {name}");
         }
     }
 

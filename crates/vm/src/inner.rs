@@ -311,6 +311,13 @@ pub(crate) fn together(reports: impl IntoIterator<Item = Report>) -> Option<Repo
     })
 }
 
+/// Joins the reports of several machines of a file, each with a system of its own.
+pub(crate) fn machines(reports: Vec<Report>) -> Option<Report> {
+    let known = |it: &Report| Known { guest: it.guest, guessed: it.guessed };
+    let guest = Known::of_all(&reports.iter().map(known).collect::<Vec<_>>());
+    together(reports).map(|all| Report { guest, ..all })
+}
+
 /// A report without findings.
 pub(crate) fn nothing(guest: Guest) -> Report {
     Report::of(Known::declared(guest), true, Vec::new())

@@ -195,9 +195,13 @@ fn without_guess(document: &Document, report: &mut Report) -> Result<(), LintErr
                 continue;
             }
             finding.edits.clear();
-            let guest = report.guest.name();
+            let system = match report.guest {
+                // Several machines have different ones.
+                Guest::Unknown => String::new(),
+                guest => format!(" ({})", guest.name()),
+            };
             finding.left = Some(format!(
-                "the guest's system ({guest}) is only guessed from a name; --guest states it"
+                "the guest's system{system} is only guessed from a name; --guest states it"
             ));
         }
     }

@@ -70,8 +70,8 @@ fn head(file: &LintFile, style: Style) -> String {
     };
     let guess = match (file.guessed, file.overruled) {
         (_, true) => " as the file declares, so --guest is not used",
-        (true, false) => ", a guess from a name",
-        (false, false) => "",
+        (true, false) if file.guest != clocksmith_vm::Guest::Unknown => ", a guess from a name",
+        (_, false) => "",
     };
     // The same path, but a GitHub job does not parse it as a command.
     let here = if file.file.trim_start().starts_with("::") { "./" } else { "" };

@@ -82,3 +82,66 @@ fn hidden_kvm_harms_no_linux_with_an_invariant_tsc_of_a_fixed_frequency() {
     assert_eq!(domain("<timer name='tsc' frequency='2400000000'/>"), Severity::Info);
     assert!(domain("") > Severity::Info);
 }
+
+/// DOS, Haiku and similar systems use no clock of a hypervisor, so nothing is lost.
+#[test]
+fn hidden_hypervisor_of_a_system_that_looks_for_none() {
+    let of = |kind: Kind, id: &str, text: &str| {
+        let all = ids(kind, text);
+        all.iter().find(|it| it.0 == id).unwrap_or_else(|| panic!("{id} in {all:?} of\n{text}")).1
+    };
+    let qemu = |disk: &str| {
+        format!(
+            "qemu-system-i386 -enable-kvm -machine pc,hpet=off -cpu pentium,hypervisor=off,kvm=off -hda {disk}\n"
+        )
+    };
+    for disk in ["freedos.img", "haiku.qcow2", "winxp.img", "os2.img"] {
+        assert_eq!(of(Kind::Qemu, "q-hypervisor-hidden", &qemu(disk)), Severity::Info, "{disk}");
+        assert_eq!(of(Kind::Qemu, "q-kvm-off", &qemu(disk)), Severity::Info, "{disk}");
+    }
+    for disk in ["a.img", "debian.img", "win10.img", "redox.img"] {
+        assert_eq!(of(Kind::Qemu, "q-hypervisor-hidden", &qemu(disk)), Severity::Error, "{disk}");
+    }
+    let bit = feature("<feature policy='disable' name='hypervisor'/>");
+    let libvirt = |name: &str| domain(name, "", &bit, QUIET_CLOCK, "");
+    let proxmox =
+        |name: &str| format!("name: {name}\ncores: 1\ncpu: host,hidden=1\nostype: other\n");
+    let kubevirt = |name: &str| {
+        format!(
+            "kind: VirtualMachineInstance\nmetadata:\n  name: {name}\nspec:\n  domain:\n    cpu:\n      features:\n      \
+             - name: hypervisor\n        policy: disable\n    features:\n      kvm:\n        hidden: true\n    devices: {{}}\n"
+        )
+    };
+    let vmware = |name: &str| {
+        format!(
+            "config.version = \"8\"\nguestOS = \"{name}\"\nhypervisor.cpuid.v0 = \"FALSE\"\nmonitor_control.restrict_backdoor = \"TRUE\"\n"
+        )
+    };
+    let xen = |name: &str| {
+        format!("name = \"{name}\"\ntype = \"hvm\"\nvcpus = 1\ncpuid = \"host,hypervisor=0\"\n")
+    };
+    for (kind, id, before, text) in [
+        (
+            Kind::Libvirt,
+            "lv-hypervisor-hidden",
+            Severity::Error,
+            &libvirt as &dyn Fn(&str) -> String,
+        ),
+        (Kind::Proxmox, "pve-kvm-hidden", Severity::Warn, &proxmox),
+        (Kind::Kubevirt, "kv-hypervisor-hidden", Severity::Error, &kubevirt),
+        (Kind::Kubevirt, "kv-kvm-hidden", Severity::Warn, &kubevirt),
+        (Kind::Xen, "xen-hypervisor-hidden", Severity::Error, &xen),
+    ] {
+        assert_eq!(of(kind, id, &text("haiku")), Severity::Info, "{}", text("haiku"));
+        assert_eq!(of(kind, id, &text("debian")), before, "{}", text("debian"));
+    }
+    assert_eq!(of(Kind::Vmware, "vmx-hypervisor-hidden", &vmware("dos")), Severity::Info);
+    assert_eq!(of(Kind::Vmware, "vmx-hypervisor-hidden", &vmware("solaris11-64")), Severity::Warn);
+    let quickemu = |system: &str| {
+        format!(
+            "guest_os=\"{system}\"\ndisk_img=\"a/disk.qcow2\"\nextra_args=\"-cpu host,-hypervisor\"\n"
+        )
+    };
+    assert_eq!(of(Kind::Quickemu, "q-hypervisor-hidden", &quickemu("haiku")), Severity::Info);
+    assert_eq!(of(Kind::Quickemu, "q-hypervisor-hidden", &quickemu("solaris")), Severity::Error);
+}

@@ -68,9 +68,19 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if alone && text.contains("\"boot-source\"") && written() {
         return Some(Sign::Part);
     }
+    if clues.has(is_resource) {
+        return Some(Sign::Declared);
+    }
     // Its configuration is in another file.
     named::is(clues, "firecracker jailer", "--api-sock --config-file --no-api --exec-file")
         .then_some(Sign::Name)
+}
+
+/// Whether a line begins a machine of Terraform's provider for Firecracker.
+fn is_resource(line: &str) -> bool {
+    let rest = line.strip_prefix("resource").filter(|it| it.starts_with([' ', '\t', '"']));
+    let label = crate::hcl::first_label(rest.unwrap_or_default());
+    label.is_some_and(|label| label.starts_with("firecracker_"))
 }
 
 /// Whether the first line of a text names a shell. Programs that use the socket have the same strings.

@@ -162,3 +162,18 @@ fn template_with_placeholders_of_numbers_is_read() {
         assert_eq!(testing::bad(Kind::Firecracker, name, text), ["cmdline-notsc"]);
     }
 }
+
+#[test]
+fn machines_of_terraform() {
+    let text = |args: &str| {
+        format!(
+            "resource \"firecracker_vm\" \"example\" {{\n  kernel_image_path = \"/vmlinux\"\n  boot_args         = \"console=ttyS0 {args}\"\n}}\n"
+        )
+    };
+    for args in ["panic=1", "notsc"] {
+        assert_eq!(Kind::detect("main.tf", &text(args)), Some(Kind::Firecracker));
+    }
+    let bad = |args: &str| crate::testing::bad(Kind::Firecracker, "main.tf", &text(args));
+    assert_eq!((bad("panic=1"), bad("notsc")), (vec![], vec!["cmdline-notsc"]));
+    assert_eq!(Kind::detect("main.tf", "resource \"aws_instance\" \"a\" {\n}\n"), None);
+}

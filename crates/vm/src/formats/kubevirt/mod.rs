@@ -72,6 +72,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         Err(error) => return Err(error),
     };
     let mut found = 0;
+    let mut known = Vec::new();
     for root in documents.iter().flat_map(objects) {
         let named = name(root);
         let kind = root.at(&["kind"]).and_then(Node::scalar).map_or("", |(kind, _)| kind);
@@ -111,13 +112,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             let template = template || elsewhere;
             let said = document.guest.is_some();
             let machine = Machine { domain, text: &document.text, root, template, said };
-            let (Known { guest, guessed }, old) =
+            let (Known { guest, guessed }, old, unaware) =
                 machine.guest(named.as_deref().unwrap_or_default(), document);
-            report.guessed |= guessed;
-            if report.guest == Guest::Unknown {
-                report.guest = guest;
-            }
-            let mut findings = machine.check(guest);
+            known.push(Known { guest, guessed });
+            let mut findings = machine.check(guest, unaware);
             if old {
                 findings.retain(|finding| finding.rule.id != rule!("kv-hyperv-timer-missing").id);
             }
@@ -133,6 +131,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         return Err(LintError::within(&document.text, at, blanks::NO_BREAK));
     }
     report.partial |= found == 0;
+    report.guest = Known::of_all(&known);
+    report.guessed = known.iter().any(|it| it.guessed);
     Ok(report)
 }
 
@@ -260,7 +260,7 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     /// Returns the guest's system, and whether its source names a Windows that is older than Hyper-V's reference TSC
     /// page.
-    fn guest(&self, name: &str, document: &Document) -> (Known, bool) {
+    fn guest(&self, name: &str, document: &Document) -> (Known, bool, bool) {
         let timers = self.domain.at(&["clock", "timer"]);
         let mut names = vec![name.to_owned()];
         let mut labels: Vec<String> = Vec::new();
@@ -296,7 +296,12 @@ impl<'a> Machine<'a> {
             Some(_) => labels.iter().any(|label| guest::old_windows(label)),
             None => names().any(guest::old_windows),
         };
-        (document.system(label, hinted, names()), old)
+        let known = document.system(label, hinted, names());
+        let unaware = match label {
+            Some(_) => guest::unaware(known.guest, labels.iter().map(String::as_str)),
+            None => guest::unaware(known.guest, names()),
+        };
+        (known, old, unaware)
     }
 
     /// The policy of a feature of the CPU, and its place.
@@ -336,7 +341,7 @@ impl<'a> Machine<'a> {
         !off && self.hidden().is_none()
     }
 
-    fn check(&self, guest: Guest) -> Vec<Finding> {
+    fn check(&self, guest: Guest, unaware: bool) -> Vec<Finding> {
         let mut out = Vec::new();
         let invtsc = self.feature("invtsc");
         match &invtsc {
@@ -358,7 +363,9 @@ impl<'a> Machine<'a> {
             }
         }
         if let Some((false, span)) = self.feature("hypervisor") {
-            out.push(Finding::new(rule!("kv-hypervisor-hidden"), span).fix("remove the feature"));
+            let severity = if unaware { Severity::Info } else { Severity::Error };
+            let finding = Finding::new(rule!("kv-hypervisor-hidden"), span).severity(severity);
+            out.push(finding.fix("remove the feature"));
         }
         if let Some((key, node)) =
             self.domain.at(&["features", "hyperv"]).and_then(|h| h.entry("reenlightenment"))
@@ -367,10 +374,8 @@ impl<'a> Machine<'a> {
             out.push(Finding::new(rule!("kv-reenlightenment-frequency"), key.span.clone()));
         }
         if let Some(hidden) = self.hidden() {
-            let severity = match guest {
-                Guest::Windows | Guest::Macos => Severity::Info,
-                _ => Severity::Warn,
-            };
+            let none = unaware || guest == Guest::Windows;
+            let severity = if none { Severity::Info } else { Severity::Warn };
             let span = hidden.scalar().map_or(0..0, |(_, span)| span.clone());
             out.push(
                 Finding::new(rule!("kv-kvm-hidden"), span)

@@ -176,9 +176,8 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
     );
     let told = |flag: &&String| !flag.starts_with("hv-") || *flag == "hv-time=on";
     if !lost.iter().any(|flag| told(&flag)) {
-        // None of the lost flags is about a clock.
-        let nothing = lost.is_empty() && !domain.chooses_cpu();
-        finding.severity = if nothing { Severity::Info } else { Severity::Warn };
+        // None of the lost flags is about a clock; but a later change of <cpu> or <clock> has no effect.
+        finding.severity = Severity::Warn;
     }
     if !lost.is_empty() {
         finding = finding.summary(format!(
@@ -246,6 +245,7 @@ fn overridden(domain: &Domain<'_>, cpu: &Properties) -> Vec<Finding> {
         stays: domain.stays(),
         confidential: domain.confidential(),
         no_hyperv: domain.old,
+        unaware: domain.unaware,
         said: domain.said,
     };
     // hv-time was reported above.
@@ -281,12 +281,7 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let disabled = |name| domain.feature(name).filter(|(_, on)| !on).map(|(element, _)| element);
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
-        // The remaining fast clock is available.
-        let severity = match (domain.guest, invariant) {
-            (Guest::Macos, _) => Severity::Info,
-            (_, Some(true)) => Severity::Warn,
-            _ => Severity::Error,
-        };
+        let severity = cpu::hidden(domain.unaware, invariant);
         out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
             "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
         ));
@@ -296,7 +291,8 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         let fixed = domain.guest == Guest::Linux
             && domain.frequency().is_some_and(|hertz| hertz.trim() != "0");
         // Windows has no kvm-clock.
-        let has = matches!(domain.guest, Guest::Macos | Guest::Windows)
+        let has = domain.unaware
+            || domain.guest == Guest::Windows
             || ((page || fixed) && invariant == Some(true))
             // A part without a clock: the other clock may be in another part.
             || (domain.element.is_none() && domain.clock.is_none());

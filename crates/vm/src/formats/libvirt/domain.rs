@@ -41,6 +41,8 @@ pub(crate) struct Domain<'a> {
     pub(crate) said: bool,
     /// Whether the guest is a Windows that is older than Hyper-V's reference TSC page.
     pub(crate) old: bool,
+    /// Whether the guest's system uses no clock of a hypervisor.
+    pub(crate) unaware: bool,
 }
 
 impl<'a> Domain<'a> {
@@ -99,12 +101,26 @@ impl<'a> Domain<'a> {
             guessed: false,
             said: document.guest.is_some(),
             old: false,
+            unaware: false,
         };
         let (Known { guest, guessed }, old, contradicted) = domain.find_guest(document);
         domain.said &= !contradicted;
         (domain.guest, domain.guessed) = (guest, guessed);
         domain.old = old && guest == Guest::Windows;
+        domain.unaware = domain.old || domain.is_unaware(document);
         domain
+    }
+
+    /// Returns whether the guest's system uses no clock of a hypervisor, by the names that tell the system.
+    fn is_unaware(&self, document: &'a Document) -> bool {
+        let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
+        let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);
+        let ids = all("os").filter_map(|os| os.value("id"));
+        let named = ["name", "title"].into_iter().filter_map(|name| self.child(name));
+        let files = all("source").filter_map(|s| s.value("file").or(s.value("dev")));
+        let names = named.map(Element::text).chain(files).map(guest::base);
+        let names = ids.chain(names).chain([guest::base(&document.name)]);
+        self.guest != Guest::Windows && guest::unaware(self.guest, names)
     }
 
     /// A child of the domain, or any such element of a part.
@@ -231,14 +247,6 @@ impl<'a> Domain<'a> {
     pub(crate) fn times(&self, name: &'a str) -> usize {
         let features = self.cpu.map(|cpu| self.tree.children(cpu, "feature"));
         features.into_iter().flatten().filter(|it| it.value("name") == Some(name)).count()
-    }
-
-    /// Returns whether `<cpu>` sets more than the topology of the vCPUs, which is not a part of `-cpu`.
-    pub(crate) fn chooses_cpu(&self) -> bool {
-        let Some(cpu) = self.cpu else { return false };
-        let mut inside = self.tree.within(cpu).iter();
-        cpu.attribute("mode").is_some()
-            || inside.any(|it| matches!(it.local(), "model" | "vendor" | "feature" | "maxphysaddr"))
     }
 
     /// `mode=` of the CPU; without it and with a model, `custom`.

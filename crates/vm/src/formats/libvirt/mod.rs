@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod choice;
 pub(crate) mod domain;
 pub(crate) mod made;
+pub(crate) mod nix;
 pub(crate) mod own;
 mod pieces;
 mod place;
@@ -27,6 +28,7 @@ use crate::text::Text;
 use crate::words::here_documents;
 use crate::xml::{Tree, root, tags, well_formed};
 use domain::Domain;
+use std::collections::HashSet;
 
 /// The registry entry of this kind.
 pub(super) const FORMAT: Format = Format {
@@ -81,6 +83,9 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if clues.starts("#!") && clues.text.contains("<domain") {
         return Some(Sign::Part);
     }
+    if clues.ends(&["nix"]) && nix::any(clues.text) {
+        return Some(Sign::Part);
+    }
     let runs = named::is(clues, "virsh", VERBS) || clues.text.contains(MODULE);
     (runs || clues.ends(&["xml"]) && clues.text.contains('<')).then_some(Sign::Ending)
 }
@@ -99,6 +104,11 @@ fn only_runs(text: &str) -> bool {
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {
+    if document.name.ends_with(".nix")
+        && let Some(report) = nix::judge(document)
+    {
+        return Ok(report);
+    }
     if only_runs(document.text.as_str()) {
         return Ok(nothing(document.guest.unwrap_or_default()));
     }
@@ -114,18 +124,25 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         return Ok(report);
     }
     let mut report = Report::of(Known::default(), tree.template, Vec::new());
+    let mut known = Vec::new();
+    let mut names = HashSet::new();
     for domain in Domain::all(&tree, document) {
         report.partial |= !domain.whole;
-        if report.guest == Guest::Unknown {
-            report.guest = domain.guest;
-        }
-        report.guessed |= domain.guessed;
+        known.push(Known { guest: domain.guest, guessed: domain.guessed });
+        names.insert(domain.child("name").map(|name| name.text()));
         report.findings.extend(match domain.driver() {
             domain::Driver::Qemu => check::check(&domain),
             domain::Driver::Xen => xen::check(&domain),
             domain::Driver::Other => Vec::new(),
         });
     }
+    // A snapshot has one machine twice.
+    let told = known.iter().find(|it| it.guest != Guest::Unknown).map(|it| it.guest);
+    report.guest = match names.len() {
+        0 | 1 => told.unwrap_or_default(),
+        _ => Known::of_all(&known),
+    };
+    report.guessed = known.iter().any(|it| it.guessed);
     Ok(report)
 }
 

@@ -15,7 +15,7 @@ use crate::formats::pve::Machine;
 use crate::formats::qemu::WITHOUT_CPU;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
-use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
+use crate::inner::{Inner, MOST_MACHINES, each, machines, nothing, said};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
@@ -150,7 +150,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
-    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+    Ok(machines(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
 
 impl<'a> Source<'a> {

@@ -163,6 +163,16 @@ impl Section {
         told == Some(Guest::Windows)
     }
 
+    /// Returns whether the guest's system uses no clock of a hypervisor.
+    fn unaware(&self, guest: Guest) -> bool {
+        let old = guest == Guest::Windows && OLD.contains(&self.value("ostype"));
+        let images = self.entries.iter().map(|(_, value)| value.as_str());
+        let images = images.filter_map(|value| value.split(',').next());
+        let images = images.filter(|value| value.to_ascii_lowercase().ends_with(".iso"));
+        let names = images.map(crate::guest::base).chain([self.value("name")]);
+        old || crate::guest::unaware(guest, names)
+    }
+
     fn guest(&self, line: Option<&Line>, document: &Document) -> Known {
         let ostype = self.value("ostype");
         if self.contradicts(line) {
@@ -358,6 +368,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
             || !line.hostdevs.is_empty(),
         confidential: section.confidential().or(line.confidential()),
         no_hyperv: old || section.emulated(),
+        unaware: section.unaware(guest),
         said: false,
     };
     // The loss of hv-time is reported above.
@@ -391,9 +402,9 @@ fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     out
 }
 
-/// Whether a system does not use kvm-clock: Windows has the page of Hyper-V, macOS the TSC.
-fn without_kvmclock(guest: Guest) -> bool {
-    matches!(guest, Guest::Windows | Guest::Macos)
+/// Whether a machine's system does not use kvm-clock: Windows has the page of Hyper-V, macOS the TSC.
+fn without_kvmclock(section: &Section, guest: Guest) -> bool {
+    guest == Guest::Windows || section.unaware(guest)
 }
 
 /// Checks `cpu:`.
@@ -416,8 +427,11 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
                 invtsc = model.invtsc;
                 if model.hidden && cpu.get("hidden").is_none() {
                     hides = true;
-                    let severity =
-                        if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
+                    let severity = if without_kvmclock(section, guest) {
+                        Severity::Info
+                    } else {
+                        Severity::Warn
+                    };
                     out.push(
                         Finding::new(rule!("pve-kvm-hidden"), value.span()).severity(severity).fix(
                             format!("remove hidden 1 from the model {name} in cpu-models.conf"),
@@ -440,12 +454,13 @@ fn own_cpu(section: &Section, guest: Guest, models: Option<&str>) -> Vec<Finding
         }
         return out;
     }
-    let may_use = !matches!(guest, Guest::Windows | Guest::Macos);
+    let may_use = !without_kvmclock(section, guest);
     if (reported == "host" || reported == "max") && !invtsc && may_use && !hides {
         out.push(Finding::new(rule!("pve-host-no-invtsc"), value.span()));
     }
     if let Some(hidden) = hidden {
-        let severity = if without_kvmclock(guest) { Severity::Info } else { Severity::Warn };
+        let severity =
+            if without_kvmclock(section, guest) { Severity::Info } else { Severity::Warn };
         out.push(
             Finding::new(rule!("pve-kvm-hidden"), hidden.span())
                 .severity(severity)

@@ -97,6 +97,7 @@ fn flags(value: &Placed) -> Vec<Finding> {
         confidential: None,
         said: false,
         no_hyperv: true,
+        unaware: false,
     };
     cpu::check(&Properties::parse(&list), &context)
 }

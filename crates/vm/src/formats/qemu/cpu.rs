@@ -47,6 +47,8 @@ pub(crate) struct Context<'a> {
     pub(crate) confidential: Option<Confidential>,
     /// Whether Hyper-V flags have no effect: an older Windows, or an emulated processor.
     pub(crate) no_hyperv: bool,
+    /// Whether the guest's system uses no clock of a hypervisor, so that it loses none if that is hidden.
+    pub(crate) unaware: bool,
     /// Whether the user specifies the guest's system, or that it is not known.
     pub(crate) said: bool,
 }
@@ -116,20 +118,15 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         // Windows has its clock from Hyper-V's page, and with an invariant TSC every guest has a clock.
         let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
         // macOS has no kvm-clock, its clock is the TSC; Windows has none, and its page is of Hyper-V.
-        let macos = context.guest == Guest::Macos;
+        let none = windows || context.unaware;
         // Of a Linux guest with a fixed frequency, the TSC is the clock.
         let fixed = context.guest == Guest::Linux && cpu.get("tsc-frequency").is_some();
-        let has = macos || windows || (page || fixed) && invariant == Some(true);
+        let has = none || (page || fixed) && invariant == Some(true);
         let severity = if has { Severity::Info } else { names.kvm_off.severity };
         out.push(Finding::new(names.kvm_off, property.span()).severity(severity).fix(words));
     }
     if let Some(property) = off("hypervisor") {
-        // The remaining fast clock is available; macOS uses no other one.
-        let severity = match (context.guest, invariant) {
-            (Guest::Macos, _) => Severity::Info,
-            (_, Some(true)) => Severity::Warn,
-            _ => Severity::Error,
-        };
+        let severity = hidden(context.unaware, invariant);
         let words =
             "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left";
         out.push(Finding::new(names.hypervisor_off, property.span()).severity(severity).fix(words));
@@ -205,6 +202,16 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
         leave(&mut out);
     }
     out
+}
+
+/// Returns the severity of a hidden hypervisor. With an invariant TSC, the remaining fast clock is available; some
+/// systems use no other one.
+pub(crate) fn hidden(unaware: bool, invariant: Option<bool>) -> Severity {
+    match invariant {
+        _ if unaware => Severity::Info,
+        Some(true) => Severity::Warn,
+        _ => Severity::Error,
+    }
 }
 
 /// Returns whether a property disables another KVM paravirtual feature (target/i386/cpu.c,

@@ -304,6 +304,11 @@ impl Line {
         self.names.iter().map(String::as_str).chain([file]).any(crate::guest::old_windows)
     }
 
+    /// Returns whether a guest of this system and of these names uses no clock of a hypervisor.
+    pub(crate) fn unaware(&self, guest: Guest, file: &str) -> bool {
+        crate::guest::unaware(guest, self.names.iter().map(String::as_str).chain([file]))
+    }
+
     /// The guest's system, as far as the options declare it.
     pub(crate) fn guest(&self) -> Option<Guest> {
         if self.apple {

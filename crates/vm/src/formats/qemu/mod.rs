@@ -22,6 +22,7 @@ pub(crate) mod line;
 pub(crate) mod machine;
 pub(crate) mod manifest;
 mod nix;
+mod parts;
 mod pooled;
 mod powershell;
 mod printed;
@@ -37,7 +38,7 @@ use crate::certain::is_shell;
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::Finding;
-use crate::formats::{Format, Qemu};
+use crate::formats::{Format, Qemu, libvirt};
 use crate::guest::Guest;
 use crate::guest::Known;
 use crate::inner::nothing;
@@ -137,6 +138,10 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             report.findings.push(unseen::helper(document, helper));
             return Ok(report);
         }
+        if let Some(findings) = parts::check(document, &script) {
+            report.findings = findings;
+            return Ok(report);
+        }
         return Err(LintError::whole(
             "it contains no QEMU command line; if it is of another kind, specify --kind",
         ));
@@ -151,6 +156,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let mut known: HashMap<(&str, Range<usize>), usize> = HashMap::new();
     let file = told(document);
     let mut unseen = None;
+    let mut systems = Vec::new();
     for command in &script.commands {
         let line = Line::of_words(&command.words);
         let file = &file;
@@ -163,8 +169,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         // The system of a command in one branch does not apply to all others.
         let branch =
             guest == Guest::Windows && !system.guessed && in_branch(&script, command, &line);
-        if report.guest == Guest::Unknown && !branch {
-            report.guest = guest;
+        if !branch && guest != Guest::Unknown {
+            systems.push(system);
         }
         report.partial |= line.unknown;
         let unseen = *unseen.get_or_insert_with(|| {
@@ -191,9 +197,18 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
+    // Several command lines may be of one machine: one that names no system contradicts none.
+    report.guest = Known::of_all(&systems);
     report.findings.extend(unseen::check(document, &script));
     if let Some(helper) = script.helper.as_ref().filter(|_| first.program.is_none()) {
         report.findings.push(unseen::helper(document, helper));
+    }
+    if document.name.ends_with(".nix")
+        && let Some(timers) = libvirt::nix::judge(document)
+    {
+        // The words are arguments of a domain of libvirt, which is a whole command line with its timers.
+        report.findings.retain(|it| it.rule.id != rule!("q-hpet-default-on").id);
+        report.findings.extend(timers.findings);
     }
     written::add(document, &mut report);
     Ok(report)
@@ -260,7 +275,7 @@ fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'
     let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
     emulator.filter(|_| {
         line.kvm().is_none()
-            && !command.words.iter().any(Placed::unknown)
+            && !may_ask_for_more(&command.words)
             && !script.cut
             // Another branch may be the one that requests KVM.
             && !command.apart
@@ -275,6 +290,9 @@ fn without_kvm(command: &Command, line: &Line) -> bool {
     emulates && !host && line.kvm().is_none() && !may_ask_for_more(&command.words)
 }
 
+/// Options whose value is one word that chooses no accelerator.
+const ONE_VALUE: &str = "-m -smp -hda -hdb -hdc -hdd -cdrom -fda -name -vnc -bios -kernel -initrd";
+
 /// Whether a word that is known only at run time may choose what runs the guest: a word about which nothing is known,
 /// an option, or the value of an option that chooses it. A number or the name of a disk does not.
 fn may_ask_for_more(words: &[Placed]) -> bool {
@@ -283,6 +301,7 @@ fn may_ask_for_more(words: &[Placed]) -> bool {
         let text = word.as_str();
         let nothing = text.chars().all(|c| c == crate::placed::UNKNOWN || c.is_whitespace());
         let chooses = crate::words::listed("machine M accel", before.trim_start_matches('-'));
+        let nothing = nothing && !crate::words::listed(ONE_VALUE, before);
         word.unknown() && (nothing || text.starts_with('-') || chooses && before.starts_with('-'))
     })
 }
@@ -318,6 +337,7 @@ fn command_findings(
             stays: script.certainly(command, line, &line.hostdevs),
             confidential,
             no_hyperv: emulated || around.old || without_kvm(command, line),
+            unaware: line.unaware(guest, around.file),
             said,
         };
         if cpu.head_name() != "help" {

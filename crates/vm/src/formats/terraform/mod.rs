@@ -16,7 +16,7 @@ use crate::formats::Format;
 use crate::formats::libvirt::made::{Made, Pairs};
 use crate::formats::pve::Machine;
 use crate::guest::Guest;
-use crate::inner::{MOST_MACHINES, each, nothing, said, together};
+use crate::inner::{MOST_MACHINES, each, machines, nothing, said, together};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::placed::UNKNOWN;
@@ -72,11 +72,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         hcl::parse(document.text.as_str())?
     };
     let mut reports = Vec::new();
-    let machines =
+    let kinds =
         [(LIBVIRT, libvirt as Judge), (BPG, bpg), (TELMATE, telmate), (VSPHERE, vsphere::judge)];
     let others = INCUS.map(|kind| (kind, incus as Judge));
     let images = OPENSTACK.map(|(kind, _)| (kind, openstack as Judge));
-    for (kind, judge) in machines.into_iter().chain(others).chain(images) {
+    for (kind, judge) in kinds.into_iter().chain(others).chain(images) {
         for resources in each(&tree, &["resource", kind]) {
             let Node::Map { entries, .. } = resources else { continue };
             for (key, node) in entries {
@@ -87,7 +87,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             }
         }
     }
-    Ok(together(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
+    Ok(machines(reports).unwrap_or_else(|| nothing(Guest::Unknown)))
 }
 
 /// Joins the reports of the machines that one resource makes by `for_each`. A change in the resource is one of all.
@@ -226,8 +226,11 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
     if transformed == Transformed::Unseen {
         // The sheet may insert the elements that are missing here.
         report.partial = true;
+        let other = sheet_of_another_part(document, node);
         for finding in report.findings.iter_mut().filter(|it| ABSENT.contains(&it.rule.id)) {
-            finding.severity = Severity::Info;
+            if !other {
+                finding.severity = Severity::Info;
+            }
             finding.summary =
                 Some(format!("{}, unless the XSLT sheet adds it", finding.rule.summary));
         }
@@ -236,6 +239,35 @@ fn libvirt(document: &Document, key: &Key, node: &Node) -> Result<Report, LintEr
         finding.object = Some(format!("{LIBVIRT}.{}", key.name));
     }
     Ok(report)
+}
+
+/// Returns whether the sheet is a file that is named after a part of a machine without a clock: `evtouch.xsl`. A name such as
+/// `windows.xsl` or `patch.xsl` does not show what it changes.
+fn sheet_of_another_part(document: &Document, node: &Node) -> bool {
+    const PARTS: [&str; 16] = [
+        "evtouch",
+        "touch",
+        "usb",
+        "tablet",
+        "input",
+        "video",
+        "vga",
+        "graphics",
+        "spice",
+        "vnc",
+        "disk",
+        "cdrom",
+        "net",
+        "network",
+        "interface",
+        "sound",
+    ];
+    let Some((_, at)) = said(node, &["xml", "xslt"]) else { return false };
+    let source = document.text.slice(at.clone());
+    let name = source.trim_end_matches([')', '"', ' ']).rsplit(['"', '/']).next();
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let Some((name, "xsl" | "xslt")) = name.rsplit_once('.') else { return false };
+    name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| PARTS.contains(&word))
 }
 
 /// Rules about missing elements.

@@ -238,3 +238,35 @@ fn blocks_that_a_list_makes_have_its_values() {
     assert_eq!(with("[]"), [""; 0]);
     assert_eq!(with("var.timers"), [""; 0]);
 }
+
+#[test]
+fn sheet_that_is_named_after_another_part_leaves_the_warning() {
+    let text = |sheet: &str| {
+        format!(
+            "resource \"libvirt_domain\" \"windows\" {{\n  name = var.n\n  xml {{\n    xslt = file(\"{sheet}\")\n  }}\n}}\n"
+        )
+    };
+    let warns = |sheet: &str| {
+        testing::bad(Kind::Terraform, "main.tf", &text(sheet)).contains(&"lv-hypervclock-missing")
+    };
+    assert!(warns("evtouch.xsl") && warns("sheets/usb-tablet.xslt"));
+    for sheet in ["timer-patch.xsl", "windows.xsl", "a.xsl", "hyperv.xsl"] {
+        assert!(!warns(sheet), "{sheet}");
+    }
+}
+
+#[test]
+fn system_in_the_name_of_one_machine_is_not_that_of_the_others() {
+    use crate::guest::Guest;
+    let of = |names: [&str; 2]| {
+        let one = |name: &str| {
+            format!("resource \"libvirt_domain\" \"{name}\" {{\n  name = \"{name}\"\n}}\n")
+        };
+        let report = testing::report(Kind::Terraform, "main.tf", &names.map(one).concat());
+        report.guest
+    };
+    assert_eq!(of(["dc1", "kali"]), Guest::Unknown);
+    assert_eq!(of(["kali", "dc1"]), Guest::Unknown);
+    assert_eq!(of(["win10", "kali"]), Guest::Unknown);
+    assert_eq!(of(["debian", "kali"]), Guest::Linux);
+}

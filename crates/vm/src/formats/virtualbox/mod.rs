@@ -419,7 +419,22 @@ fn provider(judge: &mut Judge<'_>) {
         return;
     }
     let span = machine.provider.as_ref().map_or_else(head, |p| p.span.clone());
+    let chosen = matches!(provider.as_str(), "none" | "minimal" | "legacy" | "kvm");
+    let old = machine.os.as_ref().is_some_and(|os| old_windows(&os.value));
     match (provider.as_str(), guest) {
+        (_, Guest::Windows) if chosen && !old => {
+            let finding = Finding::new(rule!("vb-paravirt-not-hyperv"), span)
+                .summary(format!("a Windows guest with the provider {provider}"))
+                .fix("VBoxManage modifyvm VM --paravirt-provider hyperv");
+            judge.add(finding);
+        }
+        // `legacy` is `minimal` for macOS, and `none` for all others.
+        ("none" | "legacy", Guest::Unknown) => {
+            let finding = Finding::new(rule!("vb-paravirt-none"), span)
+                .summary(format!("no paravirtual clock with the provider {provider}"))
+                .fix("VBoxManage modifyvm VM --paravirt-provider default, unless the guest must not see VirtualBox");
+            judge.add(finding);
+        }
         ("kvm", _) => judge.add(Finding::new(rule!("vb-paravirt-kvm-ok"), span)),
         ("default", Guest::Linux) if known => {
             judge.add(Finding::new(rule!("vb-paravirt-default-linux-ok"), span))

@@ -461,3 +461,22 @@ fn number_of_processors_in_a_variable_is_read() {
     assert_eq!(with(""), [""; 0]);
     assert_eq!(with("C=1\nC=2\n"), [""; 0]);
 }
+
+#[test]
+fn provider_without_an_interface_for_windows() {
+    let of = |os: &str, provider: &str| {
+        script(&format!("VBoxManage modifyvm \"$1\" {os} --paravirtprovider {provider}\n"))
+    };
+    let windows = "--ostype Windows10_64";
+    for provider in ["none", "legacy", "minimal", "kvm"] {
+        assert_eq!(of(windows, provider), ["vb-paravirt-not-hyperv"], "{provider}");
+    }
+    assert_eq!(of(windows, "hyperv"), [""; 0]);
+    assert_eq!(of("--ostype WindowsXP", "none"), [""; 0]);
+    assert_eq!(
+        (of("", "none"), of("", "legacy")),
+        (vec!["vb-paravirt-none"], vec!["vb-paravirt-none"])
+    );
+    assert_eq!((of("", "minimal"), of("", "hyperv")), (vec![], vec![]));
+    assert_eq!(of("--ostype MacOS_64", "legacy"), [""; 0]);
+}

@@ -197,10 +197,9 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         && on("monitor_control.restrict_backdoor") == Some(true)
         && let Some(entry) = last("hypervisor.cpuid.v0")
     {
-        let severity = match guest {
-            Guest::Windows | Guest::Macos => Severity::Info,
-            _ => Severity::Warn,
-        };
+        let names = [plain, last("displayname").map_or("", |entry| entry.value)];
+        let none = guest == Guest::Windows || crate::guest::unaware(guest, names);
+        let severity = if none { Severity::Info } else { Severity::Warn };
         findings.push(
             Finding::new(rule!("vmx-hypervisor-hidden"), entry.span.clone())
                 .severity(severity)

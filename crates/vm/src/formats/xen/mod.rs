@@ -299,7 +299,12 @@ fn features(domain: &Domain, guest: Guest, findings: &mut Vec<Finding>) {
             .push(Finding::new(rule!("xen-rdtscp-off"), span()).fix("remove rdtscp=0 from cpuid"));
     }
     if domain.feature(&["hypervisor"]) == Some(false) {
-        let severity = if guest == Guest::Windows { Severity::Warn } else { Severity::Error };
+        let name = domain.get("name").map(Setting::text).unwrap_or_default();
+        let severity = match guest {
+            _ if crate::guest::unaware(guest, [name.as_str()]) => Severity::Info,
+            Guest::Windows => Severity::Warn,
+            _ => Severity::Error,
+        };
         findings.push(
             Finding::new(rule!("xen-hypervisor-hidden"), span())
                 .severity(severity)
