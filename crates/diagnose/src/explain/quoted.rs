@@ -38,8 +38,11 @@ fn found(text: &str) -> Vec<(usize, &'static str)> {
     for entry in MESSAGES {
         let words = entry.words.iter().map(|words| squeeze(words));
         let words = words.filter(|words| words.split(' ').count() >= WORDS);
+        let is_harmless = HARMLESS.contains(&entry.id);
+        let quotes =
+            |line: &String, words: &str| is_in(line, words) && (is_harmless || !is_stamped(line));
         let places = words
-            .filter_map(|words| Some((lines.iter().position(|line| is_in(line, &words))?, words)));
+            .filter_map(|words| Some((lines.iter().position(|line| quotes(line, &words))?, words)));
         // The longest form that is in the first line.
         let best = places.min_by_key(|(place, words)| (*place, std::cmp::Reverse(words.len())));
         found.extend(best.map(|(place, words)| (place, words, entry.title())));
@@ -57,6 +60,12 @@ fn found(text: &str) -> Vec<(usize, &'static str)> {
         .collect();
     special.sort_unstable();
     special
+}
+
+/// Whether a line is one of a log with the kernel's stamp: its messages are evidence, and not quoted.
+fn is_stamped(line: &str) -> bool {
+    let stamp = line.trim_start().strip_prefix('[').and_then(|line| line.split_once(']'));
+    stamp.is_some_and(|(stamp, _)| stamp.trim().parse::<f64>().is_ok())
 }
 
 /// Whether a line quotes a message, both in small letters.
@@ -96,6 +105,7 @@ mod tests {
             "a program cannot talk to daemons",
             "we saw that it cannot talk to daemon and gave up",
             "the announce timeout is 3 s",
+            "[    0.100000] hpet0: at MMIO 0xfed00000, IRQs 2, 8, 0",
             "",
         ] {
             assert_eq!(messages(text), [""; 0], "{text}");
