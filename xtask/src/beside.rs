@@ -96,7 +96,6 @@ mod tests {
         assert!(ran[0].wall > 0.4);
     }
 
-    #[expect(clippy::panic, reason = "that it panics is what the test is about")]
     fn panics(_: &Context) -> Done {
         say!("a line");
         panic!("as it must");

@@ -206,7 +206,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if document.name.ends_with(".nix")
         && let Some(timers) = libvirt::nix::judge(document)
     {
-        // The words are arguments of a domain of libvirt, which is a whole command line with its timers.
+        // The words are arguments of a libvirt domain, which is a whole command line with its timers.
         report.findings.retain(|it| it.rule.id != rule!("q-hpet-default-on").id);
         report.findings.extend(timers.findings);
     }
