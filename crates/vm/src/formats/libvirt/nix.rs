@@ -23,7 +23,10 @@ pub(crate) fn judge(document: &Document) -> Option<Report> {
     // The system of a machine is not in its clock.
     let guest = document.guest.unwrap_or(Guest::Unknown);
     made.declared = Some(guest).filter(|guest| *guest != Guest::Unknown);
-    made.judge(&document.with_guest(Some(guest)), say).ok()
+    let mut report = made.judge(&document.with_guest(Some(guest)), say).ok()?;
+    // The CPU is not read here: its flags may be in another attribute, or in arguments of QEMU.
+    report.findings.retain(|finding| finding.rule.id != "lv-kvmclock-off-no-invtsc");
+    Some(report)
 }
 
 /// Returns whether a text has such timers.
@@ -117,6 +120,10 @@ mod tests {
         assert!(report.findings.iter().all(|it| it.edits.is_empty()));
         let at = report.findings.iter().find(|it| it.rule.id == "lv-hpet-on").unwrap().span.clone();
         assert_eq!(text.get(at), Some("{ name = \"hpet\"; present = true; }"));
+        let clock =
+            text.replace("\"rtc\"; tickpolicy = \"catchup\"", "\"kvmclock\"; present = false");
+        let bad = testing::bad(Kind::Libvirt, "domain.nix", &clock);
+        assert_eq!(bad, ["lv-hpet-on", "lv-tsc-timer-noop"]);
         let off = DOMAIN.replace("PRESENT", "false");
         assert!(!testing::bad(Kind::Libvirt, "domain.nix", &off).contains(&"lv-hpet-on"));
         assert_eq!(Kind::detect("domain.nix", &text), Some(Kind::Libvirt));
