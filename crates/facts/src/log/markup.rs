@@ -40,6 +40,14 @@ const NOTHING: [&str; 26] = [
     "big", "mark", "del", "ins", "center", "nobr", "wbr", "img", "tbody", "thead", "details",
     "o:p",
 ];
+/// Tags whose content an attribute may hide, and how the tag ends.
+const HIDDEN: [(&str, &str); 5] = [
+    ("p", "</p>"),
+    ("div", "</div>"),
+    ("span", "</span>"),
+    ("pre", "</pre>"),
+    ("details", "</details>"),
+];
 /// Tags that show that a text is HTML.
 const SIGNS: [&str; 9] = ["br", "pre", "span", "p", "div", "td", "code", "html", "font"];
 /// Entities by name.
@@ -159,6 +167,12 @@ fn tag(text: &[u8]) -> Option<(Tag, usize)> {
     let (name, end) = name(text)?;
     let length = end + memchr::memchr(b'>', &text[end..text.len().min(end + TAG)])? + 1;
     let opens = text.get(1) != Some(&b'/');
+    if let Some((_, close)) = HIDDEN.iter().find(|(known, _)| *known == name)
+        && opens
+        && is_hidden(&text[end..length])
+    {
+        return Some((Tag::Hidden(close), length));
+    }
     let kind = match name.as_str() {
         "br" => Tag::Break,
         "code" => Tag::Code,
@@ -171,6 +185,19 @@ fn tag(text: &[u8]) -> Option<(Tag, usize)> {
         _ => return None,
     };
     Some((kind, length))
+}
+
+/// Whether the attributes of a tag hide its content.
+fn is_hidden(attributes: &[u8]) -> bool {
+    let text: String = String::from_utf8_lossy(attributes)
+        .to_ascii_lowercase()
+        .split_ascii_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let styles = ["display:none", "display: none", "visibility:hidden", "visibility: hidden"];
+    let words = || text.split([' ', '>', '/']);
+    styles.iter().any(|style| text.contains(style))
+        || words().any(|word| matches!(word, "hidden" | "hidden=\"\"" | "hidden=\"hidden\""))
 }
 
 /// Reads HTML as plain text.
@@ -375,6 +402,10 @@ mod tests {
             "[  0.1] a<6>\n"
         );
         assert_eq!(plain("<script>x < y</script><div>z</div>"), "z\n");
+        for tag in ["p style=\"display:none\"", "p hidden", "p style='color: red; display: NONE'"] {
+            assert_eq!(plain(&format!("<{tag}>\nx <b>y</b></p><p>z</p>")), "z\n", "{tag}");
+        }
+        assert_eq!(plain("<p class=\"hidden-box\">x</p>"), "x\n");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Texts of several machines, or of several states of one, that cannot be separated line by line: a conclusion from all
 //! lines together is valid for none of them.
 
-use super::{Section, columns, compared, headings, hosts, prompt, reprinted, sysfs, uml};
+use super::{
+    Section, columns, compared, contradicted, headings, hosts, prompt, reprinted, sysfs, uml,
+};
 use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
 
@@ -32,6 +34,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .find_map(|at| readings(lines, at))
         .or_else(|| columns::several(lines))
         .or_else(|| labelled(lines))
+        .or_else(|| contradicted::by_label(lines))
         .or_else(|| sysfs::several(lines))
         .or_else(|| uml::beside_host(lines))
         .or_else(|| families(lines))

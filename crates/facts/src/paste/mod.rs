@@ -9,6 +9,7 @@ mod columns;
 mod compared;
 mod complete;
 mod consoles;
+mod contradicted;
 mod cpuid;
 mod discipline;
 mod files;

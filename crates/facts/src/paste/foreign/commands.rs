@@ -1,5 +1,6 @@
 //! Commands at a prompt that list what users have named.
 
+use super::{labels, speakers};
 use crate::names;
 use crate::paste::prompt;
 
@@ -12,11 +13,16 @@ pub(super) struct Listing {
     framed: bool,
     /// A sentence after a blank line is of the text's author: the output has no contents of files or packets.
     pub(super) ends_in_prose: bool,
+    /// Only labelled readings are of the listing: nothing is known of the command, and it may be the console of a guest.
+    labels_only: bool,
 }
 
 impl Listing {
     /// Whether a line is of the listing.
     pub(super) fn has(self, line: &str) -> bool {
+        if self.labels_only {
+            return labels::has_one(line);
+        }
         let stamped = || crate::log::strip_prefix(line).1;
         let reading = || {
             line.split_ascii_whitespace().all(names::is_known)
@@ -29,7 +35,7 @@ impl Listing {
 }
 
 /// Commands that list names, processes, connections or files.
-const LISTERS: [&str; 48] = [
+const LISTERS: [&str; 74] = [
     "ps",
     "pgrep",
     "pidof",
@@ -78,19 +84,50 @@ const LISTERS: [&str; 48] = [
     "tmux",
     "getfattr",
     "strings",
+    "env",
+    "printenv",
+    "set",
+    "export",
+    "declare",
+    "alias",
+    "history",
+    "crontab",
+    "atq",
+    "mail",
+    "mailx",
+    "mutt",
+    "ausearch",
+    "aureport",
+    "coredumpctl",
+    "lsusb",
+    "usb-devices",
+    "dig",
+    "drill",
+    "nslookup",
+    "getent",
+    "iptables",
+    "nft",
+    "nmcli",
+    "getfacl",
+    "redis-cli",
 ];
-/// Those that print the contents of files or packets.
-const CONTENTS: [&str; 4] = ["tcpdump", "tshark", "ngrep", "strings"];
+/// Those that print the contents of files or packets, or texts that persons wrote.
+const CONTENTS: [&str; 7] = ["tcpdump", "tshark", "ngrep", "strings", "mail", "mailx", "mutt"];
+/// Words with which a comment begins that is no command of root: `# set the clock`.
+const ALSO_WORDS: [&str; 6] = ["set", "export", "declare", "alias", "mail", "history"];
 /// Commands with a subcommand that lists.
-const WITH_SUBCOMMANDS: [(&str, &[&str]); 8] = [
+const WITH_SUBCOMMANDS: [(&str, &[&str]); 11] = [
     ("systemctl", &["status", "list-units", "list-timers", "show"]),
     ("loginctl", &["status", "session-status", "user-status", "list-sessions", "list-users"]),
-    ("docker", &["ps", "top", "images", "inspect", "container"]),
-    ("podman", &["ps", "top", "images", "inspect", "container"]),
-    ("nerdctl", &["ps", "top", "images", "inspect", "container"]),
-    ("crictl", &["ps", "pods", "images", "inspect"]),
+    ("docker", &["ps", "top", "images", "inspect", "container", "logs"]),
+    ("podman", &["ps", "top", "images", "inspect", "container", "logs"]),
+    ("nerdctl", &["ps", "top", "images", "inspect", "container", "logs"]),
+    ("crictl", &["ps", "pods", "images", "inspect", "logs"]),
     ("ip", &["link", "addr", "a", "netns"]),
     ("machinectl", &["list", "status"]),
+    ("kubectl", &["logs", "get", "describe", "events"]),
+    ("virsh", &["list", "desc", "metadata"]),
+    ("git", &["log", "shortlog", "reflog", "branch", "tag", "status", "stash", "blame"]),
 ];
 /// What prints the content of files that a command found.
 const READS: [&str; 4] = ["-exec", "xargs", "$(", "`"];
@@ -108,9 +145,16 @@ pub(super) fn at_prompt(line: &str) -> Option<Option<Listing>> {
         .collect();
     let found: Vec<&str> = parts.iter().filter_map(|part| lister(part)).collect();
     if found.is_empty() {
-        return Some(None);
+        let unknown = !speakers::may_speak(command, &BEFORE);
+        return Some(unknown.then_some(Listing {
+            mixed: false,
+            framed: true,
+            ends_in_prose: true,
+            labels_only: true,
+        }));
     }
     Some(Some(Listing {
+        labels_only: false,
         mixed: found.len() < parts.len(),
         framed: !parts.iter().any(|part| is_unframed(part)),
         ends_in_prose: !found.iter().any(|name| CONTENTS.contains(name)),
@@ -143,6 +187,9 @@ fn is_of_root(text: &str) -> bool {
     let command = text.split('|').next().unwrap_or_default();
     let mut words = command.split_ascii_whitespace().skip_while(|word| BEFORE.contains(word));
     let Some(name) = words.next() else { return false };
+    if ALSO_WORDS.contains(&name) {
+        return false;
+    }
     let is_option =
         |word: &str| word.starts_with(['-', '/', '.', '~', '*', '\'', '"', '$', ';', '&']);
     let of_ps = |word: &str| name == "ps" && word.bytes().all(|b| b.is_ascii_lowercase());
@@ -160,6 +207,12 @@ fn lister(pipeline: &str) -> Option<&'static str> {
     let word = words.next()?;
     let name = word.rsplit('/').next().unwrap_or(word);
     let listed = LISTERS.iter().find(|known| **known == name).copied();
+    // With a program, or a variable, they do something else.
+    let does_more =
+        matches!(name, "env" | "set" | "export" | "declare") && words.clone().next().is_some();
+    if does_more {
+        return None;
+    }
     let found = listed.or_else(|| {
         let (known, all) = WITH_SUBCOMMANDS.iter().find(|(known, _)| *known == name)?;
         words.any(|word| all.contains(&word)).then_some(*known)
@@ -178,6 +231,8 @@ fn is_unframed(command: &str) -> bool {
         Some("ls" | "dir") => !has('l'),
         Some("find") => command.contains("-printf"),
         Some("locate" | "tree" | "tar" | "strings" | "getfattr" | "jobs" | "tmux") => true,
+        Some("env" | "printenv" | "set" | "export" | "declare" | "alias" | "crontab") => true,
+        Some("git" | "mail" | "mailx" | "mutt" | "dig" | "drill" | "virsh") => true,
         _ => false,
     }
 }
@@ -212,10 +267,16 @@ mod tests {
             "root@db1:~# ",
             "$ find /sys -name 'current*' -exec cat {} +",
             "$ find /sys -name 'current*' | xargs cat",
-            "$ systemctl restart x",
-            "$ anything",
+            "$ ./anything",
+            "$ clocksource-state",
         ] {
             assert_eq!(at_prompt(line), Some(None), "{line}");
+        }
+        for line in ["$ systemctl restart x", "$ anything", "$ curl http://a.example"] {
+            let unknown = at_prompt(line).flatten();
+            let has = |line: &str| unknown.map(|it| it.has(line));
+            assert_eq!(has("current_clocksource: hpet"), Some(true), "{line}");
+            assert_eq!(has("clocksource: Switched to clocksource hpet"), Some(false), "{line}");
         }
         for line in [
             "# Processes",

@@ -117,6 +117,11 @@ fn last_part(key: &str) -> String {
     key.rsplit('/').next().unwrap_or(key).to_ascii_lowercase()
 }
 
+/// Whether a key, in small letters, is one of free text, in any format.
+pub(super) fn is_free_text(key: &str) -> bool {
+    FREE.contains(&key)
+}
+
 fn is_free(key: &str) -> bool {
     FREE.contains(&key) || QUERIES.contains(&key)
 }

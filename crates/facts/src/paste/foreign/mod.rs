@@ -1,18 +1,23 @@
 //! Text that an ordinary user chose, in the output of commands that list names, processes, connections or files, and in
-//! free text of JSON. It is neither a reading nor a message of the kernel, whatever it says.
+//! free text of JSON and other formats. It is neither a reading nor a message of the kernel, whatever it says.
 //!
 //! A line of such an output is recognised by the command above it (`commands`), by the heading of its table, or by its
-//! own form (`rows`). What it says of a clock is covered before any reader sees the line, so that no reader, and not
+//! own form (`rows`); free text by its key, element or comment (`json`, `fields`). Below a command of which nothing is
+//! known, and behind other words of a line, a label of a reading is none (`speakers`, `labels`). What such text says of a clock is covered before any reader sees the line, so that no reader, and not
 //! the scan of the kernel log, can take it for evidence; its length and its blanks stay. Not in this module: lines of
 //! programs in a system log (`writers`).
 
 mod commands;
+mod fields;
 mod json;
+mod labels;
 mod rows;
+mod speakers;
 
 use super::machines;
 use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
 use commands::Listing;
+use fields::Free;
 use rows::Table;
 
 /// Bytes of the shortest row that could say something of a clocksource.
@@ -39,6 +44,7 @@ pub(crate) struct Foreign {
     /// Whether the line before is blank.
     blank: bool,
     free: json::Free,
+    fields: fields::Fields,
 }
 
 impl Foreign {
@@ -57,8 +63,14 @@ impl Foreign {
         let bare = text.trim_matches(['>', ' ', '\t', '\r']);
         let after_blank = std::mem::replace(&mut self.blank, bare.is_empty());
         self.free.cover(bare, line);
-        let chosen = self.is_chosen(bare, after_blank) && tells(bare);
-        if !chosen {
+        let is_free = match self.fields.line(text.trim_end()) {
+            // A message with the kernel's time stamp has its own rules (`writers`).
+            Free::Whole => !strip_prefix(bare).1,
+            Free::Labels => self.is_chosen(bare, after_blank) || labels::has_one(bare),
+            Free::None => self.is_chosen(bare, after_blank),
+        };
+        if !(is_free && tells(bare)) {
+            cover_label(line, bare);
             return false;
         }
         line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
@@ -80,9 +92,10 @@ impl Foreign {
     /// Whether a line in other text is too short for a row, and has no sign of a prompt, a heading or of JSON: texts of
     /// many short lines are not examined one by one.
     fn is_too_short(&self, line: &[u8]) -> bool {
-        const SIGNS: &[u8] = b"$#%`~{}[]\"PD\xe2";
+        const SIGNS: &[u8] = b"$#%`~{}[]|><\"PD\xe2";
         self.block == Block::None
             && self.free.is_outside()
+            && self.fields.is_outside()
             && line.len() < SHORTEST
             && !line.iter().any(|byte| SIGNS.contains(byte))
     }
@@ -120,6 +133,21 @@ impl Foreign {
         }
         rows::is_row(bare)
     }
+}
+
+/// Covers a label of a reading in the middle of a line (`labels`); the rest of the line stays.
+fn cover_label(line: &mut [u8], bare: &str) {
+    if labels::in_the_middle(bare).is_none() {
+        return;
+    }
+    // Other text may have been covered before; only whole characters are.
+    let found = std::str::from_utf8(line).map(|text| {
+        let begin = text.len() - text.trim_start_matches(['>', ' ', '\t']).len();
+        let label = labels::in_the_middle(&text[begin..]);
+        label.map_or(0..0, |label| label.start + begin..label.end + begin)
+    });
+    let place = found.unwrap_or(0..line.len());
+    line[place].iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
 }
 
 /// Covers such text in all lines of a text.

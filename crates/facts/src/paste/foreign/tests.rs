@@ -30,7 +30,7 @@ fn shown(text: &str) -> Vec<String> {
 }
 
 /// The outputs, with `@` where a user chooses the text: with a prompt, or without if the table or the line shows it.
-const OUTPUTS: [&str; 19] = [
+const OUTPUTS: [&str; 33] = [
     "root@db1:~# ps aux\nUSER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\neve          812  0.0  0.0   8300   900 pts/0    S    10:01   0:00 @\n",
     "$ ps -ef\nUID          PID    PPID  C STIME TTY          TIME CMD\neve          812     1  0 10:00 ?        00:00:00 @\n",
     "$ ps -eo args\nCOMMAND\n/sbin/init\n@\n",
@@ -49,6 +49,20 @@ const OUTPUTS: [&str; 19] = [
     "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\nx 812 eve 3r REG 8,1 0 12 /home/eve/@\n",
     "$ docker ps\nCONTAINER ID   IMAGE     COMMAND\n0123456789ab   x         \"@\"\n",
     "{\"host\": \"db1\", \"note\": \"@\"}\n",
+    "root@db1:~# env\nPATH=/usr/bin\n@\nHOME=/root\n",
+    "root@db1:~# kubectl get pods -o wide\nNAME   READY   MESSAGE\nx      1/1     @\n",
+    "root@db1:~# kubectl describe pod x\nAnnotations:  example.org/a: @\n              @\nStatus:       Running\n",
+    "root@db1:~# git log -2\ncommit 0123456789abcdef\nAuthor: Eve <eve@example.org>\n\n    @\n\n",
+    "root@db1:~# mail\n>N  1 eve@db1  Mon Nov  2 10:00  12/500  @\n& 1\nMessage 1:\n\n@\n\n& q\n",
+    "root@db1:~# crontab -u eve -l\n0 1 * * * echo @\n@\n",
+    "root@db1:~# docker logs web\n@\n",
+    "root@db1:~# history\n    2  echo @\n    3  @\n",
+    "root@db1:~# ausearch -i\ntype=PROCTITLE msg=audit(1:1) : proctitle=@\n",
+    "root@db1:~# lsusb -v\nBus 001 Device 002: ID 1234:5678 Eve\n  iProduct                2 @\n",
+    "root@db1:~# virsh list --title\n Id   Name   State     Title\n 1    x      running   @\n",
+    "root@db1:~# dig +short TXT eve.example.org\n\"@\"\n@\n",
+    "description: |\n  @\n\n  @\nkernel: 6.1.0\n",
+    "<domain><name>x</name><description>@\n@\n</description></domain>\n",
     "{\n  \"annotations\": {\n    \"example.org/x\": \"@\"\n  },\n  \"message\": \"x\"\n}\n",
 ];
 
@@ -61,6 +75,60 @@ fn what_a_user_calls_a_process_a_file_or_a_mount_is_no_reading() {
             let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
             assert_eq!(shown(&quoted), [""; 0], "{quoted}");
         }
+    }
+}
+
+/// Outputs of commands of which nothing is known, and other places of a label that a user chose.
+const LABELS: [&str; 17] = [
+    "root@db1:~# mysql -e \"SHOW PROCESSLIST\"\nId\tUser\tInfo\n12\teve\t@\n",
+    "root@db1:~# psql -c \"select pid,query from x\"\n pid |            query\n-----+-------\n 812 | @\n(1 row)\n",
+    "root@db1:~# curl -sI http://eve.example.org\nHTTP/1.1 200 OK\nX-A: @\n@\n",
+    "root@db1:~# frobnicate --all\n@\n",
+    "root@db1:~# tail -2 /var/log/nginx/access.log\n10.0.0.1 - - [02/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"@\"\n",
+    "10.0.0.1 - - [02/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"@\"\n",
+    "10.0.0.1 - - [02/Nov/2026:10:00:00 +0000] \"GET /?@ HTTP/1.1\" 200 5\n",
+    "# HELP x @\n# TYPE x gauge\nx 1\n",
+    "[//]: # (@)\n\n",
+    "<!--\n@\n-->\n",
+    "; @\n[x]\ncomment = @\n",
+    "host: db1\nnote: @\n",
+    "note: >-\n  @\nkernel: 6.1.0\n",
+    "<p style=\"display:none\">\n@\n</p>\n",
+    "| host | kernel | note |\n|---|---|---|\n| db1 | 6.1 | @ |\n",
+    "host,kernel,note\ndb1,6.1,\"was tsc; @\"\n",
+    "root@db1:~# kubectl top pod\nNAME   CPU\n@      1m\n",
+];
+
+#[test]
+fn label_that_a_user_chose_is_no_reading_and_the_content_of_the_file_stays() {
+    let path = format!("{FILE}:hpet");
+    for output in LABELS {
+        for chosen in ["current_clocksource=hpet", "current_clocksource: hpet", &path] {
+            let text = output.replace('@', chosen).replace(&format!("root{chosen}"), "root@");
+            assert_eq!(shown(&text), [""; 0], "{text}");
+            let reading = format!("root@db1:~# cat {FILE}\ntsc\n");
+            for both in [format!("{text}{reading}"), format!("{reading}{text}")] {
+                assert_eq!(shown(&both), ["tsc"], "{both}");
+                let lines = paste::lines(both.as_bytes(), "text").unwrap();
+                assert_eq!(paste::mixed(&lines), None, "{both}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_beside_free_text_are_read() {
+    for text in [
+        "host: db1\nnote: >-\n  current_clocksource: tsc\ncurrent_clocksource: hpet\n",
+        "host,current_clocksource,note\ndb1,hpet,\"was tsc; current_clocksource: tsc\"\n",
+        "| host | clocksource | note |\n|---|---|---|\n| db1 | hpet | current_clocksource: tsc |\n",
+        "<!-- current_clocksource: tsc -->\ncurrent_clocksource: hpet\n",
+        "# HELP x current_clocksource: tsc\nnode_time_clocksource_current_info{clocksource=\"hpet\",device=\"0\"} 1\n",
+        "$ curl -s http://db1:9100/metrics\nnode_time_clocksource_current_info{clocksource=\"hpet\",device=\"0\"} 1\n",
+        "$ ./state.sh\ncurrent_clocksource: hpet\n",
+        "$ uname -r\n6.1.0\n\nAnd I found this:\n\ncurrent_clocksource: hpet\n",
+    ] {
+        assert_eq!(shown(text), ["hpet"], "{text}");
     }
 }
 
