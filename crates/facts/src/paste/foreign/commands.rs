@@ -113,7 +113,7 @@ const LISTERS: [&str; 74] = [
 ];
 /// Those that print the contents of files or packets, or texts that persons wrote.
 const CONTENTS: [&str; 7] = ["tcpdump", "tshark", "ngrep", "strings", "mail", "mailx", "mutt"];
-/// Words with which a comment begins that is no command of root: `# set the clock`.
+/// Words with which a comment begins that is not a command of root: `# set the clock`.
 const ALSO_WORDS: [&str; 6] = ["set", "export", "declare", "alias", "mail", "history"];
 /// Commands with a subcommand that lists.
 const WITH_SUBCOMMANDS: [(&str, &[&str]); 11] = [

@@ -1,5 +1,5 @@
-//! Commands at a prompt that may print a labelled reading of the clocksource. Any other command that does so prints what
-//! somebody called a thing, and the list of those is never complete.
+//! Commands at a prompt that may print a labelled reading of the clocksource. Any other command that does so prints
+//! names that users chose, and the list of those is never complete.
 
 /// Commands that print files, run others, or report on the machine.
 const SPEAKERS: [&str; 95] = [
