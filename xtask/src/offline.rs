@@ -22,9 +22,9 @@ mod tests {
 
     /// What programs print without a network.
     const OFFLINE: &[&str] = &[
-        "error: failed to get `libc` as a dependency\n\nCaused by:\n  failed to download from `https://index.crates.io/config.json`\n\n\
+        "error: failed to get `libc` as a dependency\n\nCaused by:\n  failed to download from `https://index.example.org/config.json`\n\n\
             Caused by:\n  [7] Could not connect to server (Failed to connect to 127.0.0.1 port 9 after 0 ms)",
-        "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+        "  [6] Could not resolve hostname (Could not resolve host: index.example.org)",
         "  attempting to make an HTTP request, but --offline was specified",
         "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<pip>: Failed to establish a new \
             connection: [Errno -3] Temporary failure in name resolution')': /simple/pytest/\nERROR: No matching distribution found",
