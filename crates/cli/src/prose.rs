@@ -77,7 +77,7 @@ impl Subjects {
         let no_claim = explain::no_claim(&text);
         let says_wrong = !wall.is_empty() && explain::says_wrong(&text);
         let quoted = if other.is_some() { Vec::new() } else { explain::quoted(&text) };
-        let harmless = explain::harmless(&text).filter(|_| other.is_none());
+        let harmless = if other.is_some() { None } else { explain::harmless(&text, &quoted) };
         let judges = explain::judges_a_clocksource(&text);
         let names_a_sleep = explain::names_a_sleep(&text);
         let asked = explain::asked_for(&text);

@@ -107,11 +107,12 @@ pub fn quoted(text: &str) -> Vec<&'static str> {
     quoted::messages(text)
 }
 
-/// The page that answers a text whose only known lines or figures show no fault of a clock, and the answer in one sentence.
+/// The page that answers a text whose only known lines or figures show no fault of a clock, and the answer in one sentence;
+/// `quoted`: the messages that [`quoted()`] finds in the text.
 #[must_use]
-pub fn harmless(text: &str) -> Option<(&'static str, &'static str)> {
+pub fn harmless(text: &str, quoted: &[&'static str]) -> Option<(&'static str, &'static str)> {
     traces::of_text(text).or_else(|| {
-        let title = quoted::harmless(text)?;
+        let title = quoted::harmless(quoted)?;
         Some((title, "The kernel's lines in this text that clocksmith knows are harmless: they show no fault of a clock."))
     })
 }
