@@ -98,7 +98,7 @@ impl Call {
         self.env("CARGO_TERM_COLOR", "never")
     }
 
-    /// Seconds after which it is ended, with all that it started.
+    /// Seconds of two quiet processors after which it is ended, with all that it started.
     pub(crate) fn limit(mut self, seconds: u64) -> Call {
         self.limit = Some(seconds);
         self

@@ -183,7 +183,6 @@ pub(crate) static CRASH: Step = Step {
             .workspace()
             .args("--test crash -- --nocapture --test-threads 2")
             .env("CLOCKSMITH_CRASH", "all")
-            .limit(900)
             .run(context)
     },
 };
@@ -210,7 +209,6 @@ pub(crate) static CALIBRATION: Step = Step {
             .arg(comparisons)
             .arg("--changes")
             .arg(changes)
-            .limit(1100)
             .run(context)
     },
 };
@@ -236,7 +234,6 @@ pub(crate) static WHO_CALIBRATION: Step = Step {
             .args("--test calibrated -- --ignored")
             .env("CALIBRATION_RUNS", runs)
             .env("CALIBRATION_SECONDS", seconds)
-            .limit(1400)
             .run(context)
     },
 };

@@ -45,6 +45,17 @@ const MESSAGES: [&str; 12] = [
     "syslogmessage",
 ];
 
+/// Rows above a row that are searched for the head of its table: each row of a long table asks for it.
+const ROWS: usize = 500;
+
+/// The line of the head of the Markdown table in which line `at` is a row; `None` for the head itself, and for a row far
+/// below it.
+pub(super) fn head(lines: &[String], at: usize) -> Option<usize> {
+    let is_row = |at: &usize| lines[*at].trim_start().starts_with('|');
+    let first = (0..at).rev().take(ROWS + 1).take_while(is_row).last()?;
+    (at - first <= ROWS).then_some(first)
+}
+
 /// A column with hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {

@@ -4,14 +4,26 @@
 use super::literal::LITERAL;
 use super::{general, uncertain};
 use crate::log::{is_record, strip_prefix};
+use crate::paste::table;
 use std::ops::Range;
 
 /// Words of a heading above an output, at most.
 const HEADING: usize = 6;
 
+/// Parts of words for an output, in the languages of [`uncertain::EXAMPLE`].
+const OUTPUTS: &str = "output salida sortie ausgabe saída saida uscita вывод výstup wyjści uitvoer çıktı utdata kimenet \
+    tuloste 输出 出力 출력";
+
+/// Whether a heading in small letters calls an output an example, in any of many languages: `ejemplo de salida`,
+/// `beispielausgabe`. "Example" alone, people write of their own machines.
+fn is_called_example(heading: &str) -> bool {
+    let has = |list: &str| list.split(' ').any(|part| heading.contains(part));
+    has(uncertain::EXAMPLE) && has(OUTPUTS)
+}
+
 /// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
 pub(super) fn is_example(line: &str) -> bool {
-    let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '`']).to_lowercase();
+    let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '\u{ff1a}', '`']).to_lowercase();
     // What a reader is to find: `# for a working host must be:`.
     let is_asked = || {
         line.trim_end().ends_with(':')
@@ -21,15 +33,10 @@ pub(super) fn is_example(line: &str) -> bool {
     };
     bare.split_ascii_whitespace().count() <= HEADING
         && (is_asked()
-            || [
-                "expected output",
-                "example output",
-                "sample output",
-                "output should be",
-                "salida esperada",
-            ]
-            .iter()
-            .any(|words| bare.contains(words)))
+            || is_called_example(&bare) && !is_own(line)
+            || ["expected output", "output should be", "salida esperada"]
+                .iter()
+                .any(|words| bare.contains(words)))
 }
 
 /// The last line of the output below a heading: the fence or the blank line that ends it.
@@ -192,13 +199,11 @@ const OF_TABLES: [&str; 8] = [
 
 /// Whether a line is a row of a table that explains messages, by the head of the table: `| message | meaning |`.
 pub(super) fn is_explained_row(lines: &[String], at: usize) -> bool {
-    let is_row = |line: &String| line.trim_start().starts_with('|');
-    if !is_row(&lines[at]) {
+    if !lines[at].trim_start().starts_with('|') {
         return false;
     }
-    let head = lines[..at].iter().rev().take_while(|line| is_row(line)).last();
-    head.is_some_and(|head| {
-        let small = head.to_lowercase();
+    table::head(lines, at).is_some_and(|head| {
+        let small = lines[head].to_lowercase();
         small.split('|').any(|cell| OF_TABLES.contains(&cell.trim().trim_matches('*')))
     })
 }

@@ -7,6 +7,7 @@ use super::examples::{
 };
 use super::{general, uncertain};
 use crate::log::{is_record, strip_prefix};
+use crate::paste::prompt;
 
 /// Lines of a literal whose end is looked for.
 pub(super) const LITERAL: usize = 200;
@@ -26,10 +27,10 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
         } else if calls(line) {
             end_of_call(lines, at)
         } else if is_example(line) {
-            output_below(lines, at)
+            output_below(lines, at).filter(|_| !is_printed(lines, at))
         } else if is_lead_in(line) || general::leads_in(lines, at) || uncertain::leads_in(lines, at)
         {
-            shown_below(lines, at)
+            shown_below(lines, at).filter(|_| !is_printed(lines, at))
         } else if formats(line)
             || is_illustration(line)
             || is_question(line)
@@ -58,6 +59,17 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
         found[former].fill(true);
     }
     found
+}
+
+/// Whether a command of a session printed a line: without a blank line between them, a prompt above it and a prompt below it
+/// name the same host. Such a line is the name of a file or the content of one, and no heading of the writer.
+fn is_printed(lines: &[String], at: usize) -> bool {
+    let host = |block: &mut dyn Iterator<Item = &String>| {
+        let mut block = block.take(LITERAL).take_while(|line| !line.trim().is_empty());
+        block.find_map(|line| prompt::own(line).and_then(|prompt| prompt.host).map(str::to_owned))
+    };
+    let above = host(&mut lines[..at].iter().rev());
+    above.is_some() && above == host(&mut lines[at + 1..].iter())
 }
 
 /// The sign that ends the literal which a line opens: `X = """text`, `let x = "\`, ``const x = ` ``.
@@ -219,6 +231,38 @@ mod tests {
             "QEMU 4.2 prints this\n",
         ] {
             assert_eq!(marked(text), [0_usize; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn heading_that_a_command_of_a_session_printed_covers_nothing() {
+        let session = "root@db1:~# ls /tmp\nHEADING\nroot@db1:~# cat current_clocksource\nhpet\n";
+        for heading in ["Expected output:", "On a broken guest it would print:", "Beispielausgabe:"]
+        {
+            assert_eq!(marked(&session.replace("HEADING", heading)), [0_usize; 0], "{heading}");
+            // The writer's own heading stands apart from the session above it, or has none.
+            let apart = session.replace("HEADING", &format!("\n{heading}"));
+            assert_eq!(marked(&apart), [2, 3, 4], "{heading}");
+            let other = session.replacen("db1", "web7", 1).replace("HEADING", heading);
+            assert_eq!(marked(&other), [1, 2, 3], "{heading}");
+        }
+    }
+
+    #[test]
+    fn outputs_called_examples_in_other_languages_are_of_no_machine() {
+        for heading in [
+            "Ejemplo de salida:",
+            "示例输出：",
+            "Exemple de sortie",
+            "**Beispielausgabe:**",
+            "Пример вывода:",
+        ] {
+            let text = format!("{heading}\n```\n$ cat current_clocksource\nhpet\n```\nnext");
+            assert_eq!(marked(&text), [0, 1, 2, 3, 4], "{heading}");
+        }
+        for heading in ["Ejemplo:", "Beispiel:", "Ausgabe:", "Вывод:"] {
+            let text = format!("{heading}\n```\n$ cat current_clocksource\nhpet\n```\nnext");
+            assert_eq!(marked(&text), [0_usize; 0], "{heading}");
         }
     }
 

@@ -62,7 +62,7 @@ const CAN: [&str; 16] = [
     "whenever ",
 ];
 /// Words for an example, or for what is typical.
-const EXAMPLE: &str = "example sample beispiel exemple ejemplo exemplo esempio пример приклад například příklad przykład \
+pub(super) const EXAMPLE: &str = "example sample beispiel exemple ejemplo exemplo esempio пример приклад například příklad przykład \
     voorbeeld bijvoorbeeld örnek örneğin exempel eksempel esimerk 例如 示例 예를 예시 typical typisch 典型 전형";
 /// Beginnings of words for what is typical, in other languages.
 const TYPICAL: &str = "típic tipic typique типичн typow typick";

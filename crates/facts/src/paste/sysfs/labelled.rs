@@ -6,6 +6,9 @@ use crate::log::configured;
 use crate::names;
 use crate::paste::{Page, Reader, has};
 
+/// Lines before and after a line within which a whole copy of it is looked for.
+const COPIES_WITHIN: usize = 500;
+
 /// A name that a script prints: `clocksource: tsc`.
 pub(in crate::paste) const CHOICE: Reader = Reader {
     name: "sysfs",
@@ -141,7 +144,8 @@ fn labelled(page: &mut Page<'_>, at: usize) -> usize {
     }
     // The beginning of the line with which the kernel registers it, of which another copy is whole.
     let registers = format!("clocksource: {name}: mask");
-    if lower.starts_with("clocksource: ") && page.lines().iter().any(|line| has(line, &registers)) {
+    let near = lines.iter().skip(at.saturating_sub(COPIES_WITHIN)).take(2 * COPIES_WITHIN);
+    if lower.starts_with("clocksource: ") && near.into_iter().any(|line| has(line, &registers)) {
         return 0;
     }
     // Names have small letters, except those of boards.

@@ -8,7 +8,7 @@ mod rows;
 mod value;
 mod written;
 
-use super::{Page, Reader, host_rows, prompt, shown};
+use super::{COMMAND_WITHIN, Page, Reader, host_rows, prompt, shown};
 use crate::{Fact, names};
 use answers::{in_a_sentence, of_a_board, of_host, of_two_commands};
 pub(super) use json::several;
@@ -190,7 +190,8 @@ fn is_of_a_guide(command: &str, value: &str) -> bool {
 
 /// Whether a line with the name of a file and a value is announced as an example, in it or in the line above.
 fn is_example(page: &Page<'_>, at: usize) -> bool {
-    let above = (0..at).rev().map(|number| page.line(number).trim()).find(|line| !line.is_empty());
+    let near = (0..at).rev().take(COMMAND_WITHIN);
+    let above = near.map(|number| page.line(number).trim()).find(|line| !line.is_empty());
     let above = above.filter(|line| line.ends_with(':')).unwrap_or_default();
     let head = page.line(at).split_once("_clocksource").map_or("", |(head, _)| head);
     [above, head].into_iter().any(|text| {

@@ -2,7 +2,7 @@
 
 use super::value::{File, told};
 use crate::names;
-use crate::paste::Page;
+use crate::paste::{Page, table};
 
 /// Labels of the clocksource in use.
 const LABELS: [&str; 6] = [
@@ -55,9 +55,7 @@ pub(super) fn row(page: &mut Page<'_>, at: usize) -> usize {
         }
         _ => return 0,
     };
-    let is_row = |at: &usize| page.line(*at).trim_start().starts_with('|');
-    let head = (0..at).rev().take_while(is_row).last();
-    let is_of_others = head.is_some_and(|head| {
+    let is_of_others = table::head(page.lines(), at).is_some_and(|head| {
         let head = page.line(head).to_lowercase();
         OTHERS.iter().any(|word| head.contains(word))
     });
