@@ -63,6 +63,7 @@ pub(super) const DAEMON_LOG: Reader = Reader {
         "reply from ",
         "frequency error ",
         "exceeds sanity limit",
+        " panic_stop ",
         "Contacted time server ",
         "Timed out waiting for reply from ",
         "kernel reports TIME_ERROR: ",

@@ -404,6 +404,13 @@ pub(super) fn of_line(line: &str, source: &Source) -> Option<Remark> {
         let by_s = rest.split(' ').next()?.parse().ok().filter(|by: &f64| by.is_finite());
         return remark("ntpd", What::TooFar { by_s });
     }
+    // The same since 4.2.5, and in NTPsec: `0.0.0.0 0617 07 panic_stop -3600 s; set clock manually within 1000 s.`
+    if let Some(rest) = behind(line, " panic_stop ")
+        && rest.contains(" s; set clock manually within ")
+    {
+        let by_s = rest.split(' ').next()?.parse().ok().filter(|by: &f64| by.is_finite());
+        return remark("ntpd", What::TooFar { by_s });
+    }
     // vgsvcTimeSyncWorker() in VirtualBox's VBoxServiceTimeSync.cpp: blanks separate thousands.
     if let Some(rest) = behind(line, "Radical host time change: ")
         && let Some((figure, _)) = rest.split_once("ns (HostNow=")
@@ -523,6 +530,10 @@ mod tests {
             said(
                 "ntpd[4]: time correction of -4000 seconds exceeds sanity limit (1000); set clock manually to the correct UTC time."
             ),
+            Some(("ntpd", What::TooFar { by_s: Some(-4000.0) }))
+        );
+        assert_eq!(
+            said("ntpd[4]: 0.0.0.0 0617 07 panic_stop -4000 s; set clock manually within 1000 s."),
             Some(("ntpd", What::TooFar { by_s: Some(-4000.0) }))
         );
     }
