@@ -240,11 +240,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     }
     // Chosen once, by kernels that cannot change the choice.
     if switched.is_none()
-        && let Some((entry, name)) = log.last(|event| match event {
-            Event::TimeSource { name, .. } => Some(name.clone()),
-            Event::HpetFallback => Some("hpet".to_owned()),
-            _ => None,
-        })
+        && let Some((entry, name)) = log.last(|event| event.time_source().map(str::to_owned))
     {
         let place = log.source(entry).0;
         return known(name, Confidence::High, format!("{place}{}", silent::beside(facts)));

@@ -17,17 +17,16 @@ pub(super) fn unless_changed(log: &KernelLog, concluded: Current) -> Current {
 
 /// Whether a message of the kernel shows which clocksource is in use, or that it was given up.
 fn says(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Switched(_)
-            | Event::TimeSource { .. }
-            | Event::HpetFallback
-            | Event::WatchdogCurrent(_)
-            | Event::WatchdogMarked { .. }
-            | Event::WatchdogOld { .. }
-            | Event::TscUnstable(_)
-            | Event::XenReadBackwards
-    )
+    event.time_source().is_some()
+        || matches!(
+            event,
+            Event::Switched(_)
+                | Event::WatchdogCurrent(_)
+                | Event::WatchdogMarked { .. }
+                | Event::WatchdogOld { .. }
+                | Event::TscUnstable(_)
+                | Event::XenReadBackwards
+        )
 }
 
 fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {

@@ -142,7 +142,9 @@ fn lost_ticks_are_kernel_lines_with_open_cause() {
         let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
         assert!(log.looks_like_kernel && log.entries.len() == 1, "{line}");
         let report = why(&text);
-        assert_eq!(report.verdict, Verdict::Unknown, "{line}: {}", report.headline);
+        let falls_back = line.starts_with("Losing too many");
+        let verdict = if falls_back { Verdict::Slow } else { Verdict::Unknown };
+        assert_eq!(report.verdict, verdict, "{line}: {}", report.headline);
         assert!(report.causes.iter().any(|c| c.summary.contains("delayed")), "{line}");
         assert!(explain(line).iter().any(|e| e.versions.contains("2.6")), "{line}");
     }

@@ -35,6 +35,27 @@ fn time_source_of_old_kernels_settles_what_is_in_use() {
     }
 }
 
+/// `clock_fallback()` of 32-bit kernels up to 2.6.17: the PIT serves until the next boot.
+#[test]
+fn tsc_that_lost_too_many_ticks_is_followed_by_the_pit() {
+    let boot = "Linux version 2.6.9-5.EL (a@b) (gcc) #1 SMP\nDetected 400.816 MHz processor.\nUsing tsc for high-res timesource\n";
+    let lost = "Losing too many ticks!\nTSC cannot be used as a timesource.  <4>Possible reasons for this are:\n\
+                Falling back to a sane timesource now.\n";
+    let lines: Vec<&str> = lost.lines().collect();
+    for text in [lost, lines[0], lines[1], lines[2]] {
+        let report = why(&format!("{boot}{text}\n"));
+        assert_eq!(
+            report.clocksource.current.as_deref(),
+            Some("pit"),
+            "{text}: {}",
+            report.headline
+        );
+        assert_eq!(report.verdict, Verdict::Slow, "{text}: {}", report.headline);
+    }
+    let again = why(&format!("{boot}{lost}{}", boot.replace("Using tsc", "Using pmtmr")));
+    assert_eq!(again.clocksource.current.as_deref(), Some("acpi_pm"), "{}", again.headline);
+}
+
 /// `current_clocksource` of a 64-bit kernel before 2.6.21 is jiffies whatever it reads.
 #[test]
 fn sysfs_of_64_bits_before_its_clocksources_says_nothing() {

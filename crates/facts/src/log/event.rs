@@ -484,6 +484,19 @@ impl Event {
         std::mem::discriminant(self)
     }
 
+    /// The time source that a kernel without the clocksource framework uses from this message on: chosen during boot, or
+    /// by the fallback of an x86 kernel that lost ticks (`clock_fallback()` in arch/i386/kernel/timers/timer.c, up to
+    /// 2.6.17: always the PIT).
+    #[must_use]
+    pub fn time_source(&self) -> Option<&str> {
+        match self {
+            Self::TimeSource { name, .. } => Some(name),
+            Self::HpetFallback => Some("hpet"),
+            Self::LostTicks(LostTicks::TooMany) => Some("pit"),
+            _ => None,
+        }
+    }
+
     /// Whether it may change the clocksource in use: the kernel switched, or gave one up.
     pub(crate) fn changes_clocksource(&self) -> bool {
         matches!(

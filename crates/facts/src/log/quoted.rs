@@ -16,11 +16,8 @@ pub(super) fn depth(text: &str) -> usize {
 /// The clocksource in use according to an event.
 fn state(event: &Event) -> Option<&str> {
     match event {
-        Event::Switched(name) | Event::ReadCurrent(name) | Event::TimeSource { name, .. } => {
-            Some(name)
-        }
-        Event::HpetFallback => Some("hpet"),
-        _ => None,
+        Event::Switched(name) | Event::ReadCurrent(name) => Some(name),
+        _ => event.time_source(),
     }
 }
 

@@ -8,8 +8,14 @@ use super::super::event::{Event, LostTicks};
 use super::{after, number};
 
 /// The words without which no message of this module exists.
-pub(super) const KEYWORDS: &[&str] =
-    &["lost ticks", "time source seems", "Losing ", " timer tick(s)!", "back to HPET"];
+pub(super) const KEYWORDS: &[&str] = &[
+    "lost ticks",
+    "time source seems",
+    "Losing ",
+    " timer tick(s)!",
+    "back to HPET",
+    " timesource",
+];
 
 /// `b`: the message, after the kernel's own prefixes.
 pub(super) fn parse(b: &str) -> Option<Event> {
@@ -22,7 +28,13 @@ pub(super) fn parse(b: &str) -> Option<Event> {
     if b.starts_with("Losing some ticks... checking if CPU frequency changed") {
         return lost(LostTicks::Some);
     }
-    if b.starts_with("Losing too many ticks!") {
+    // Three lines of one message, each of which people quote alone.
+    let given_up = [
+        "Losing too many ticks!",
+        "TSC cannot be used as a timesource",
+        "Falling back to a sane timesource",
+    ];
+    if given_up.iter().any(|words| b.starts_with(words)) {
         return lost(LostTicks::TooMany);
     }
     // With the parameter report_lost_ticks; `time.c: ` is a prefix that may be gone.
