@@ -476,3 +476,49 @@ fn other_systems_get_no_advice_for_linux() {
         assert!(!said.contains("chronyc"), "{said}");
     }
 }
+
+#[test]
+fn two_readings_of_one_command_are_a_sequence() {
+    let reading = |time: &str, rtc: &str, state: &str| {
+        format!(
+            "$ timedatectl\n               Local time: Tue 2024-05-07 {time} UTC\n           Universal time: Tue 2024-05-07 {time} UTC\n\
+             \x20                RTC time: Tue 2024-05-07 {rtc}\n                Time zone: Etc/UTC (UTC, +0000)\n\
+             System clock synchronized: {state}\n              NTP service: active\n          RTC in local TZ: no\n"
+        )
+    };
+    let first = reading("10:00:00", "10:00:00", "yes");
+    let title = "# A systemd timer is late by the time of the suspend\n\n";
+    let (_, said) = said_of(&format!("{title}{first}{}", reading("10:20:00", "10:20:01", "no")));
+    let said = unwrapped(&said);
+    assert!(said.contains("an earlier output in this text was synchronised"), "{said}");
+    assert!(!said.contains("none of its servers answers"), "{said}");
+    assert!(said.contains("more: clocksmith explain 'systemd timers'"), "{said}");
+    // The clock is wrong there.
+    let (_, said) = said_of(&format!("{first}{}", reading("10:20:00", "11:40:00", "no")));
+    assert!(!unwrapped(&said).contains("an earlier output in this text"), "{said}");
+}
+
+#[test]
+fn a_server_of_timesyncd_that_does_not_answer_is_not_asked_again() {
+    let status = "       Server: 192.0.2.7 (0.pool.example)\nPoll interval: 1min 4s (min: 32s; max 34min 8s)\n Packet count: 0\n";
+    let properties = "PollIntervalMinUSec=32s\nPollIntervalMaxUSec=34min 8s\nPollIntervalUSec=32s\nServerName=0.pool.example\n\
+                      ServerAddress=192.0.2.7\n";
+    for text in [status.to_owned(), format!("$ timedatectl show-timesync\n{properties}")] {
+        let said = unwrapped(&said_of(&text).1);
+        assert!(said.contains("no answer from it"), "{said}");
+        for other in ["chronyc", "ntpq", "timedatectl timesync-status`"] {
+            assert!(!said.contains(other), "{other}: {said}");
+        }
+    }
+    let none = unwrapped(&said_of("       Server: n/a (n/a)\nPoll interval: 0 (min: 32s; max 34min 8s)\n Packet count: 0\n").1);
+    assert!(none.contains("has asked no server") && !none.contains("servers answers"), "{none}");
+}
+
+#[test]
+fn a_program_that_compares_its_own_clock_names_no_second_host() {
+    let said = unwrapped(
+        &said_of("Clock skew on our nodes\n10:11:12:WARNING:WU01:Detected clock skew (2 mins 5 secs), adjusting time estimates\n").1,
+    );
+    assert!(!said.contains("two hosts") && !said.contains("same NTP servers"), "{said}");
+    assert!(said.contains("Folding@home"), "{said}");
+}

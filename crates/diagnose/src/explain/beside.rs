@@ -88,9 +88,34 @@ pub(super) fn only_in_a_list(small: &str, word: &str) -> bool {
         })
 }
 
+/// Whether a program says in a text in small letters that its own clock went wrong by some time: `detected clock skew (5 mins 57
+/// secs)`. It names no second clock, whatever else the text names.
+pub(super) fn names_own_skew(small: &str) -> bool {
+    const SAID: [&str; 3] =
+        ["detected clock skew (", "clock skew detected (", "detected time skew ("];
+    let figure = |line: &str| {
+        SAID.iter().any(|said| {
+            let rest = line.split_once(said).map_or("", |(_, rest)| rest);
+            rest.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    small.lines().any(figure) && !small.contains(" between ")
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::of_wall_clock;
+    use super::super::wall_pages::HOSTS;
     use super::only_in_a_list;
+
+    #[test]
+    fn a_skew_of_one_clock_is_not_between_hosts() {
+        let own =
+            "Clock skew on our nodes\n10:00:02 WARN Detected clock skew (2 mins 3 secs), adjusting";
+        assert!(!of_wall_clock(own).contains(&HOSTS), "{:?}", of_wall_clock(own));
+        let two = "Clock skew on our nodes: it is 3 seconds between two of them, the clock of one is wrong";
+        assert!(of_wall_clock(two).contains(&HOSTS), "{:?}", of_wall_clock(two));
+    }
 
     #[test]
     fn names_in_lists_of_versions() {

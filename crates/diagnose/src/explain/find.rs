@@ -3,7 +3,10 @@
 
 use super::entry::{Explanation, Kind, fold};
 use super::knowledge::{CAUSES, CLOCKSOURCES, MESSAGES, PARAMETERS, TERMS};
-use super::{clocksources, figures, incidents, messages, parameters, policies, spelling, text};
+use super::{
+    certificates, clocksources, figures, incidents, messages, parameters, placeholders, policies,
+    remarked, spelling, text,
+};
 use crate::names::{self, NAMES};
 use clocksmith_facts::cmdline::CommandLine;
 use clocksmith_facts::log::{Event, KernelLog};
@@ -52,8 +55,10 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
     if !found.is_empty() {
         return found;
     }
-    if let Some(event) = KernelLog::message(query) {
-        let found = of_event(&event, query);
+    // A message of the kernel is often quoted without the prefix of its subsystem.
+    for line in [query.to_owned(), format!("clocksource: {query}")] {
+        let found =
+            KernelLog::message(&line).map_or_else(Vec::new, |event| of_event(&event, &line));
         if !found.is_empty() {
             return found;
         }
@@ -62,7 +67,13 @@ pub(super) fn explain(query: &str) -> Vec<Explanation> {
         return vec![entry];
     }
     let found = several(query);
-    if found.is_empty() { by_phrase(query).into_iter().collect() } else { found }
+    if !found.is_empty() {
+        return found;
+    }
+    if let Some(found) = by_phrase(query) {
+        return vec![found];
+    }
+    remarked::page(query).map_or_else(Vec::new, word)
 }
 
 /// Returns at most [`LIMIT`] bytes, up to the end of a character.
@@ -145,7 +156,7 @@ fn of_event(event: &Event, text: &str) -> Vec<Explanation> {
 
 /// Explains a text that contains a known part of a message, or that is a sufficiently long part of one.
 fn by_text(query: &str) -> Option<Explanation> {
-    let wanted = squeeze(query);
+    let wanted = certificates::one_end(&squeeze(query));
     let hit = MESSAGES
         .iter()
         .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))
@@ -158,10 +169,23 @@ fn by_text(query: &str) -> Option<Explanation> {
             .filter(|_| long)
             .find(|entry| entry.words.iter().any(|words| squeeze(words).contains(wanted.as_str())))
     };
-    let entry = hit.map(|(entry, _)| entry).or_else(whole)?;
+    let entry = hit.map(|(entry, _)| entry).or_else(|| by_figures(&wanted)).or_else(whole)?;
     let mut message = entry.explanation(Kind::Message);
     message.figures = text::figures(entry.id, query);
     Some(message)
+}
+
+/// The message of which a line is a form with figures.
+fn by_figures(wanted: &str) -> Option<&'static super::entry::Entry> {
+    let line = placeholders::of_line(wanted);
+    let words = MESSAGES
+        .iter()
+        .flat_map(|entry| entry.words.iter().map(move |words| (entry, *words)))
+        .filter_map(|(entry, words)| Some((entry, placeholders::of_message(words)?)));
+    words
+        .filter(|(_, pattern)| line.contains(pattern.as_str()))
+        .max_by_key(|(_, pattern)| pattern.len())
+        .map(|(entry, _)| entry)
 }
 
 /// Fewest words of a message that is a word of a term.
@@ -169,7 +193,7 @@ const PHRASE: usize = 3;
 
 /// Explains a line that contains a whole message which a term explains: `ERROR: No monotonic clock was available - ...`.
 fn by_phrase(query: &str) -> Option<Explanation> {
-    let wanted = squeeze(query);
+    let wanted = certificates::one_end(&squeeze(query));
     TERMS
         .iter()
         .flat_map(|entry| entry.words.iter().map(move |words| (entry, squeeze(words))))

@@ -3,6 +3,7 @@
 
 use super::find::squeeze;
 use super::knowledge::MESSAGES;
+use super::placeholders;
 use super::wall_words::small;
 
 /// Fewest words of a message that is looked for: shorter ones occur in sentences.
@@ -31,17 +32,23 @@ pub(super) fn harmless(found: &[&'static str]) -> Option<&'static str> {
 }
 
 fn found(text: &str) -> Vec<(usize, &'static str)> {
-    let small = small(text);
+    let small = super::certificates::one_end(&small(text));
     let lines: Vec<String> = small.lines().map(squeeze).collect();
+    // A line with the figures themselves may be evidence.
+    let figured: Vec<String> = lines.iter().map(|line| placeholders::of_example(line)).collect();
     let mut found = Vec::new();
     for entry in MESSAGES {
         let words = entry.words.iter().map(|words| squeeze(words));
         let words = words.filter(|words| words.split(' ').count() >= WORDS);
         let is_harmless = HARMLESS.contains(&entry.id);
-        let quotes =
-            |line: &String, words: &str| is_in(line, words) && (is_harmless || !is_stamped(line));
+        let quotes = |lines: &[String], words: &str| {
+            lines.iter().position(|line| is_in(line, words) && (is_harmless || !is_stamped(line)))
+        };
+        // Letters may stand for the figures.
+        let forms = entry.words.iter().filter_map(|words| placeholders::of_message(words));
         let places = words
-            .filter_map(|words| Some((lines.iter().position(|line| quotes(line, &words))?, words)));
+            .filter_map(|words| Some((quotes(&lines, &words)?, words)))
+            .chain(forms.filter_map(|form| Some((quotes(&figured, &form)?, form))));
         // The longest form that is in the first line.
         let best = places.min_by_key(|(place, words)| (*place, std::cmp::Reverse(words.len())));
         found.extend(best.map(|(place, words)| (place, words, entry.title())));
@@ -96,6 +103,17 @@ mod tests {
         ] {
             assert_eq!(messages(text), [title], "{text}");
         }
+    }
+
+    #[test]
+    fn figures_and_what_stands_for_them_are_alike() {
+        for text in [
+            "At each boot I see\n\nclocksource tsc unstable (delta = XXXXXX ns)\n\nIs that bad?",
+            "clocksource tsc unstable (delta = nnn ns)",
+        ] {
+            assert_eq!(messages(text), ["Clocksource tsc unstable (delta = N ns)"], "{text}");
+        }
+        assert_eq!(messages("ntpd[7]: time reset -4.25 s"), [""; 0]);
     }
 
     #[test]

@@ -124,7 +124,10 @@ const WHILE: [&str; 7] = ["while", "whilst", "when", "whereas", "as", "for", "pe
 
 /// The error of the speed that a sentence in small letters states, in parts per million, and its figures.
 pub(super) fn of_words(words: &[&str]) -> Option<(f64, String)> {
-    counted(words).or_else(|| measured(words)).or_else(|| factor(words))
+    counted(words)
+        .or_else(|| measured(words))
+        .or_else(|| factor(words))
+        .or_else(|| super::sides::of_words(words))
 }
 
 /// `counting to 5 whilst everyone else was counting to 4`

@@ -1,6 +1,7 @@
 //! The pages that concern a text in prose about reads of the clock, by the names of parameters, calls and clocksources.
 
 use super::relations::sentences;
+use super::resolution;
 use super::wall_words::{MOST, has, small};
 
 /// The page of programs that saw the monotonic clock go back.
@@ -329,6 +330,10 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
     }
     if found.contains(&TIMERS) {
         found = vec![TIMERS];
+    }
+    if resolution::tells(&small) {
+        found.retain(|page| *page != SETTABLE && !OF_COST.contains(page));
+        found.insert(0, resolution::PAGE);
     }
     found.truncate(MOST);
     found

@@ -51,11 +51,25 @@ const STOPS: Class = Class {
         "refused",
         "terminates",
         "aborts",
+        "stops",
+        "stopping",
     ],
     begins: &["panic"],
 };
+const SHIFTS: Class = Class {
+    whole: &["shift", "shifts", "offset", "offsets", "difference", "gap", "jump", "skew", "change"],
+    begins: &[],
+};
+const NEGATES: Class = Class {
+    whole: &["not", "won't", "doesn't", "cannot", "can't", "never", "refuses", "isn't"],
+    begins: &[],
+};
+const CORRECTS: Class = Class {
+    whole: &["update", "updates", "correct", "corrects", "adjust", "adjusts", "set", "sets", "fix"],
+    begins: &["sync"],
+};
 const OFFSETS: Class = Class {
-    whole: &["skew", "offset", "offsets", "difference", "gap", "jump", "drift"],
+    whole: &["skew", "offset", "offsets", "difference", "gap", "jump", "drift", "shift", "shifts"],
     begins: &[],
 };
 const LARGE: Class = Class {
@@ -286,7 +300,7 @@ struct Rule {
     all: &'static [&'static Class],
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule { page: DOVECOT, leads: true, all: &[&CLOCKS, &DIRECTIONS, &BY_SECONDS] },
     Rule { page: DESKTOP, leads: false, all: &[&CONTAINERS, &DESKTOPS, &SLEEPS, &CLOCKS, &APART] },
     Rule {
@@ -312,6 +326,7 @@ const RULES: [Rule; 14] = [
     Rule { page: DESKTOP, leads: false, all: &[&CONTAINERS, &CLOCKS, &DRIFTS] },
     Rule { page: TOKEN, leads: false, all: &[&TOKENS, &ISSUED, &FUTURE] },
     Rule { page: PANIC, leads: false, all: &[&DAEMONS, &STOPS, &OFFSETS, &LARGE] },
+    Rule { page: PANIC, leads: true, all: &[&DAEMONS, &NEGATES, &CORRECTS, &SHIFTS, &LARGE] },
     Rule { page: TWO, leads: false, all: &[&CLOCKS, &MOVES, &FORTH, &BACK] },
 ];
 

@@ -5,6 +5,7 @@
 use super::entry::Entry;
 use super::knowledge::{CAUSES, MESSAGES, PARAMETERS, TERMS};
 use super::wall_words::{has, small};
+use super::{resolution, timers};
 use std::collections::{BTreeMap, HashSet};
 
 /// Maximum number of pages that are named.
@@ -326,6 +327,14 @@ pub(super) fn of_text(text: &str) -> Vec<Term> {
             }
         }
     }
+    // Beside these pages, the names of clocks say nothing more.
+    for (tells, page) in
+        [(resolution::tells(&small), resolution::PAGE), (timers::tells(&small), timers::PAGE)]
+    {
+        if tells {
+            pages.retain(|other, _| *other == page);
+        }
+    }
     let mut found: Vec<(&'static str, usize)> = pages.into_iter().collect();
     found.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
     let term = |(page, weight)| Term {
@@ -363,6 +372,7 @@ fn weight_of(
             .filter(|at| !text[..*at].chars().next_back().is_some_and(is_part))
             .filter(|at| !text[at + wanted.len()..].chars().next().is_some_and(is_part))
             .filter(|at| grade.fits(around(small, *at, wanted.len())))
+            .filter(|at| has_other(&lower, around(small, *at, wanted.len())))
             .take(COUNTED)
             .collect();
         let first = places.first()?;
@@ -370,6 +380,18 @@ fn weight_of(
         Some(grade.weight() + in_head + places.len())
     };
     entry.words.iter().filter_map(weight).max().unwrap_or(0)
+}
+
+/// Words of which one alone is said of other things, and what is near them otherwise.
+const PAIRED: [(&str, [&str; 4]); 2] = [
+    ("shift", ["mult", "cyc2ns", "clocksource", "cycles"]),
+    ("mult", ["shift", "cyc2ns", "clocksource", "cycles"]),
+];
+
+/// Whether a word is none of those, or has one of the others near it.
+fn has_other(word: &str, around: &str) -> bool {
+    let others = PAIRED.iter().find(|(name, _)| *name == word);
+    others.is_none_or(|(_, others)| others.iter().any(|other| is_there(around, other)))
 }
 
 /// The text around a place.
@@ -435,6 +457,7 @@ mod tests {
             "do_syscall_64+0x5b/0x1a0",
             "the drift of our sprints; time tracking goes to another tool",
             "the FPGA's clock has a skew of 0.4 ns between two registers",
+            "if the shift of the clock is large",
             "",
         ] {
             assert_eq!(named(text), [""; 0], "{text}");

@@ -1,14 +1,17 @@
 //! The pages that concern a text in prose about a wall clock, by the names of systems with such clocks and by what is
 //! said about them. Not in this module: texts about reads of the clock ([`super::read_words`]).
 
-use super::beside::{OF_CLUSTERS, OF_DESKTOPS, OF_DOCKER, OF_KEEPERS, OF_SAVED, only_in_a_list};
+use super::beside::{
+    OF_CLUSTERS, OF_DESKTOPS, OF_DOCKER, OF_KEEPERS, OF_SAVED, names_own_skew, only_in_a_list,
+};
 use super::clock_faults;
 use super::wall_pages::{
     BOOT, CERTIFICATE, CONTAINER, DESKTOP, EXPIRED, FAKED, HOSTS, LEAP, LOCAL_RTC, LOGS, MAKESTEP,
-    OF_GUESTS, OF_TLS, PAGES, RATE, REALTIME, SAVED, STALE, TOKEN, TWO, UNIT, XEN, ZONE,
+    OF_GUESTS, OF_TLS, PAGES, PANIC, RATE, REALTIME, SAVED, STALE, TOKEN, TWO, UNIT, XEN, ZONE,
 };
 use super::{
-    camel, drifts, listed, read_words, refused, relations, short_sleep, stale, stated_rate, unit,
+    camel, certificates, denied, drifts, listed, read_words, refused, relations, resolution,
+    short_sleep, stale, stated_rate, timers, unit,
 };
 
 /// Bytes of a text that are examined.
@@ -273,18 +276,14 @@ pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char
     })
 }
 
-/// What Go says of a certificate by both ends of its validity: the text with the one that is meant.
+/// A text in small letters without what it only counts up, measures or excludes, and with the end of a certificate's validity that is
+/// meant.
 fn in_full(small: String) -> String {
     // The fields of `timedatectl` also occur in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     let small = without_elapsed(small);
-    const BOTH: &str = "certificate has expired or is not yet valid";
     let small = listed::removed(&small);
-    match (small.contains(" is after "), small.contains(" is before ")) {
-        (true, false) => small.replace(BOTH, "certificate has expired"),
-        (false, true) => small.replace(BOTH, "certificate is not yet valid"),
-        _ => small,
-    }
+    certificates::one_end(&denied::removed(small))
 }
 
 /// Names of the time that passes, in a text which measures with it.
@@ -324,9 +323,14 @@ const OF_READS: [&str; 13] = [
 ];
 
 pub(super) fn of_text(text: &str) -> Vec<&'static str> {
-    let small = in_full(small(&camel::spelled(text)));
+    let whole = small(&camel::spelled(text));
+    let excludes = denied::removed(whole.clone()) != whole;
+    let small = in_full(whole);
     if refused::tells(&small) {
         return vec![refused::PAGE];
+    }
+    if resolution::tells(&small) {
+        return Vec::new();
     }
     // Phrases go on in the next line. `ntp` is a part of other words.
     let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -335,8 +339,10 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     let is_unit = unit::tells(&small);
     let is_rated = short_sleep::found(&small).is_some() || stated_rate::of_small(&small).is_some();
     let related = relations::pages(&small);
+    let of_timers = timers::tells(&small);
     let named = is_unit
         || is_rated
+        || of_timers
         || !related.is_empty()
         || any(SUBJECT)
         || clock_faults::is_off(&flat, any(OF_GUESTS) || any(&OF_KEEPERS));
@@ -360,7 +366,9 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             DESKTOP if OF_DOCKER.contains(name) => any(&OF_DESKTOPS),
             // A bare word of clusters does not report a fault.
             HOSTS if flat.contains(TIMEOUTS) => false,
-            HOSTS if OF_CLUSTERS.contains(name) => clock_faults::states(&small),
+            HOSTS if OF_CLUSTERS.contains(name) => {
+                clock_faults::states(&small) && !names_own_skew(&small)
+            }
             WSL => !only_in_a_list(&small, name),
             SAVED => *name == SAVED || !any(&AHEAD) && any(&OF_SAVED),
             BOOT => !is_unit,
@@ -387,6 +395,10 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
         } else if !is_doubtful && !found.contains(&page) {
             found.push(page);
         }
+    }
+    // A daemon that gave up at a large offset: whole hours are no sign of a zone there.
+    if found.first() == Some(&PANIC) {
+        found.retain(|page| *page != ZONE);
     }
     // Without steps the error of the frequency is the daemon's own doing.
     if any(&["tinker step 0"]) && !is_rated {
@@ -419,8 +431,13 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if found.iter().all(|page| *page == STALE) && read_words::judges_a_clocksource(text) {
         return Vec::new();
     }
+    if of_timers {
+        found.retain(|page| *page != timers::PAGE && *page != GENERAL);
+        found.insert(0, timers::PAGE);
+    }
     found.truncate(MOST);
     if general
+        && !excludes
         && !is_unit
         && (found.iter().all(|page| *page == LEAP) || !found.iter().any(is_whole))
     {
@@ -441,6 +458,10 @@ pub(super) fn says_wrong(text: &str) -> bool {
     let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
     // Intervals are wrong there, and the clock may be right.
     if pages.first() == Some(&REALTIME) && !clock_faults::is_off(&flat, true) {
+        return false;
+    }
+    // The clock may have been corrected before.
+    if pages.first() == Some(&timers::PAGE) {
         return false;
     }
     let is_foreign = flat.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count() > FOREIGN;
@@ -475,7 +496,7 @@ const WSL: &str = "WSL";
 const AHEAD: [&str; 4] = ["ahead", "in the future", "too fast", "fast"];
 
 /// Pages of problems that may be no clock's fault.
-const OF_OTHERS: [&str; 4] = [EXPIRED, ZONE, LOGS, FAKED];
+const OF_OTHERS: [&str; 5] = [EXPIRED, ZONE, LOGS, FAKED, timers::PAGE];
 
 /// Whether a page says how to correct the clock, or that none is wrong.
 fn is_whole(page: &&'static str) -> bool {

@@ -373,6 +373,20 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
     ))
 }
 
+/// What is next where systemd-timesyncd has no server, or has one that does not answer.
+fn of_timesyncd(asks_nobody: bool) -> Offer {
+    let log = "journalctl -u systemd-timesyncd";
+    if asks_nobody {
+        return Offer::saying("give systemd-timesyncd a server (NTP= in /etc/systemd/timesyncd.conf), and see that it is told of the network")
+            .command("networkctl")
+            .command(log)
+            .command("sudo systemctl restart systemd-timesyncd");
+    }
+    Offer::saying("find out why the server of systemd-timesyncd does not answer: UDP port 123 out, and the answers in")
+        .command(log)
+        .command("sudo tcpdump -n udp port 123")
+}
+
 fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     let told = plan.case.facts.wall.source.value();
     let rate = matches!(&plan.case.facts.wall.source,
@@ -411,7 +425,7 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
     };
     // A tool that could not reach its daemon says no more the second time.
     let is_down = |name: &str| {
-        let down = |what: &What| matches!(what, What::NotRunning { .. });
+        let down = |what: &What| matches!(what, What::NotRunning { .. } | What::Ended);
         told.is_some_and(|told| {
             told.remarks.iter().any(|one| one.program == name && down(&one.what))
         })
@@ -422,6 +436,12 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
             offer = Offer::saying(says)
                 .command(format!("systemctl status {name}"))
                 .command(format!("sudo journalctl -u {name}"));
+            break;
+        }
+        // Its output is in the text: the log and the network show more.
+        if name == "systemd-timesyncd" && told.is_some_and(|told| told.asks_nobody || told.asks_one)
+        {
+            offer = of_timesyncd(told.is_some_and(|told| told.asks_nobody));
             break;
         }
         offer = offer.command(command);

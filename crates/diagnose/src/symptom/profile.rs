@@ -10,12 +10,32 @@ const OWN_READS: f64 = 1.0;
 /// Percent from which on the profile is conclusive.
 const CLEAR: f64 = 5.0;
 
+/// What some profiles leave open, if no function shows it.
+const OPEN_SOURCE: &str = "which clocksource is in use, and ";
+
 pub(super) fn judge(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     match &profile.counted {
         Counted::Time => {}
         Counted::Events(event) => return of_events(symptom, profile, event),
         Counted::Difference => return of_two_recordings(symptom, profile),
     }
+    let mut judged = of_time(symptom, profile)?;
+    if judged.in_use.is_none()
+        && let Some((name, function)) = profile.only_source()
+    {
+        judged.in_use = Some((name, Confidence::Medium));
+        let also = format!("; {function}, which reads {name}, is among the functions");
+        judged.report.says.push_str(&also);
+        judged.report.proves = format!("{name} was in use; {}", judged.report.proves);
+        if let Some(rest) = judged.report.leaves_open.strip_prefix(OPEN_SOURCE) {
+            judged.report.leaves_open = rest.to_owned();
+        }
+    }
+    Some(judged)
+}
+
+/// Judges a profile of time.
+fn of_time(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
     let calls = profile.greatest(|role| role == Role::SystemCall);
     let in_calls = profile.in_system_calls.filter(|share| *share >= OWN_READS);
     let by_call =

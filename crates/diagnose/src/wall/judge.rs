@@ -71,7 +71,7 @@ fn together(causes: Vec<Cause>) -> Vec<Cause> {
 
 /// An offset from which on it is reported, in seconds: ntpd slews offsets below 128 ms (`CLOCK_MAX` in
 /// ntp_loopfilter.c) and continues to follow the source, and a synchronised clock is usually within a few milliseconds.
-const NAMED_S: f64 = 0.02;
+pub(super) const NAMED_S: f64 = 0.02;
 
 /// The remaining offset to a source that the daemon follows.
 fn offset(told: &TimeSource) -> Option<String> {

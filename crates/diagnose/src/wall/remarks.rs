@@ -383,7 +383,17 @@ impl View<'_> {
                 ),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
             ),
-            What::NotRunning { .. } | What::AlertUnsynchronised if self.synchronised() == Some(true) => return None,
+            // The state says so.
+            What::SynchronisedBefore => return None,
+            What::NotRunning { .. } | What::Ended | What::AlertUnsynchronised if self.synchronised() == Some(true) => return None,
+            What::Ended => (
+                format!(
+                    "{program} ran and ended with success, so it did not fail: something stopped it, such as a script that sets \
+                     the clock once, another time daemon, or an administrator. Since then the wall clock drifts unless \
+                     something else synchronises it"
+                ),
+                (Some(Severity::Warning), Some(Confidence::Medium)),
+            ),
             What::NotRunning { condition } => {
                 (not_running(program, condition.as_deref()), (Some(Severity::Warning), Some(Confidence::Medium)))
             }
@@ -602,6 +612,8 @@ pub(super) fn short(what: &What) -> &'static str {
         What::AlertOff => "an alert: the clock is off",
         What::OtherThanMonotonic => "clockcheck: a clock jumped",
         What::NotRunning { .. } => "the time daemon does not run",
+        What::Ended => "the time daemon was stopped",
+        What::SynchronisedBefore => "synchronised before",
         What::RtcUnread { .. } => "no time from the real-time clock",
         What::Slewed { .. } => "adjust time server",
         What::Packets { .. } => "packets of NTP",

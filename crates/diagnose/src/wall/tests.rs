@@ -311,6 +311,18 @@ fn daemon_that_follows_its_own_clock_is_not_synchronised_by_anything() {
     assert_eq!(state, WallState::Unknown);
     assert_eq!(causes, [(C::WallClockUnsynchronised, Severity::Warning, Confidence::Medium)]);
     assert_eq!(seen(&own(false)), (WallState::Synchronised, vec![]));
+    let source = TimeSource {
+        daemon: "ntpd",
+        follows: Some(true),
+        own_clock: true,
+        offered_s: vec![17.5],
+        ..TimeSource::default()
+    };
+    let report =
+        Made::on(None).with(|facts| facts.wall.source = Fact::known(source, "log:3")).report();
+    let summary = report.wall_clock.unwrap().summary;
+    assert!(summary.contains("17.50 s ahead") || summary.contains("17.5 s ahead"), "{summary}");
+    assert!(!summary.contains("not in this evidence"), "{summary}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The reasons why the wall clock is not synchronised, according to the evidence.
 
 use super::difference::{Difference, text};
-use super::judge::{FIRST_S, View};
+use super::judge::{FIRST_S, NAMED_S, View};
 use super::report::{WallClockReport, WallState};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::Source;
-use clocksmith_facts::wall::{Role, TimeSource};
+use clocksmith_facts::wall::{Role, TimeSource, What};
 
 /// The line which shows that no source is followed; a line which shows that no source answers, or that the sources
 /// disagree, is preferred.
@@ -27,6 +27,13 @@ fn asks_nobody() -> String {
      network is down, as where systemd-networkd is not in use or is not told of the link (networkctl); a firewall is not the reason"
         .to_owned()
 }
+
+/// Seconds up to which a real-time clock that is read to the second agrees.
+const AGREES_S: i64 = 2;
+
+/// The text for systemd-timesyncd with a server that has not answered.
+const ASKS_ONE: &str = "systemd-timesyncd has a server and no answer from it (Packet count 0): UDP port 123 may be blocked, the server may be \
+                        down, or the daemon has only just asked";
 
 /// The text for sources that answer with different times.
 fn disagreement(told: &TimeSource) -> String {
@@ -68,10 +75,19 @@ impl View<'_> {
         let Some((told, source)) = self.told else { return };
         report.state = WallState::Unknown;
         let daemon = if told.daemon.is_empty() { "the time daemon" } else { told.daemon };
+        // Another table of the same text may have a source that answers.
+        let most = told.offered_s.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let rest = match most.filter(|by| by.abs() >= NAMED_S) {
+            Some(by) => format!(
+                "; a source that answers, and that it does not follow yet, reports this clock {} {}",
+                text(by),
+                if by < 0.0 { "behind" } else { "ahead" }
+            ),
+            None => ", and whether the time is correct is not in this evidence".to_owned(),
+        };
         let summary = format!(
-            "{daemon} follows this machine's own clock (127.127.1.1) and no source of time: it \
-             calls that synchronised, with figures of zero, and whether the time is correct is not \
-             in this evidence"
+            "{daemon} follows this machine's own clock (127.127.1.0 or 127.127.1.1) and no source of time: it \
+             calls that synchronised, with figures of zero{rest}"
         );
         words.push(sentence(&summary));
         report.settles.push(settle("the right time", "date -u here and on another machine"));
@@ -79,6 +95,15 @@ impl View<'_> {
         let evidence = vec![Evidence::new(place.0.clone(), "its reference is its own clock")];
         let id = CauseId::WallClockUnsynchronised;
         causes.push(cause(id, Severity::Warning, Confidence::Medium, summary, evidence));
+    }
+
+    /// Whether an earlier output in the text was synchronised, and the real-time clock agrees with the last one.
+    fn was_synchronised(&self) -> bool {
+        let before = self.told.is_some_and(|(told, _)| {
+            told.remarks_of(|what| *what == What::SynchronisedBefore).next().is_some()
+        });
+        let agrees = self.facts.wall.shown_rtc_ahead_s.value().is_some_and(|s| s.abs() <= AGREES_S);
+        before && agrees
     }
 
     /// Nothing synchronises it, by the kernel's word or by a daemon's.
@@ -136,9 +161,13 @@ impl View<'_> {
                     told.daemon
                 ),
                 None if told.asks_nobody => asks_nobody(),
+                None if told.asks_one => ASKS_ONE.to_owned(),
                 None => format!("{} follows no source", told.daemon),
             };
             let how = match told.sources_disagree() {
+                false if told.asks_one || told.asks_nobody => {
+                    "journalctl -u systemd-timesyncd; sudo tcpdump -n udp port 123"
+                }
                 false => "chronyc sources; ntpq -pn",
                 true => "date -u here and on a machine whose time is correct",
             };
@@ -150,6 +179,10 @@ impl View<'_> {
                  configuration chronyd does not inform the kernel"
             );
             (why, Severity::Info, Confidence::Medium, "chronyc tracking")
+        } else if service != Some(false) && self.was_synchronised() {
+            let why = "an earlier output in this text was synchronised, and the real-time clock agrees to 2 s: between the two the \
+                       kernel dropped that state, as after a suspend or a step, until the daemon has asked its server again";
+            (why.to_owned(), Severity::Info, Confidence::Medium, "timedatectl, some minutes later")
         } else if let Some(active) = service.filter(|_| !self.all_seen()) {
             let why = match active {
                 true => {

@@ -1,6 +1,6 @@
 //! The discipline of the clock: `chronyc tracking` and `sources`, `ntpq -p`, `adjtimex --print`, logs of time daemons.
 
-use super::{Page, Reader, has};
+use super::{Page, Reader, has, prompt};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
 use crate::wall::{Remark, TRACKING, TimeSource, What};
@@ -27,6 +27,12 @@ pub(super) const TIMESYNC: Reader = Reader {
     name: "timedatectl timesync-status",
     words: &["Packet count:", "Poll interval:", "Root distance:"],
     read: timesync,
+};
+
+pub(super) const TIMESYNC_PROPERTIES: Reader = Reader {
+    name: "timedatectl show-timesync",
+    words: &["PollIntervalMinUSec="],
+    read: timesync_properties,
 };
 
 pub(super) const DAEMON_LOG: Reader = Reader {
@@ -148,6 +154,7 @@ pub(super) const PROGRAMS: Reader = Reader {
         "lock changed by ",
         "lock adjusted by ",
         "timer thread slept for ",
+        "Detected clock skew (",
         "system time may be incorrect",
         "lock is moving backwards",
         "Not marking nodes down due to local pause of ",
@@ -360,9 +367,40 @@ fn timesync(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
-/// Stores whether the clock is synchronised, if a line states it.
+/// Lines of properties before and after the one that is looked at.
+const PROPERTIES: usize = 12;
+
+/// The block of properties around the current line.
+fn timesync_properties(page: &mut Page<'_>, at: usize) -> usize {
+    let is_one = |line: &str| {
+        let name = line.trim().split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let is_of_block = |number: &usize| is_one(page.line(*number)) && !page.is_prompt(*number);
+    let first = (at.saturating_sub(PROPERTIES)..at).rev().take_while(is_of_block).last();
+    let last = page.len().min(at + PROPERTIES);
+    let end = (at..last).take_while(is_of_block).last().map_or(at, |last| last + 1);
+    let lines: Vec<&str> = (first.unwrap_or(at)..end).map(|number| page.line(number)).collect();
+    let Some(told) = TimeSource::of_properties(&lines) else { return 0 };
+    add(page, at, told);
+    end - at
+}
+
+/// Stores whether the clock is synchronised, if a line states it. The last output counts, and that an earlier one differed.
 pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     if let Ok(state) = NtpState::told(line) {
+        let was = page.told.ntp.value().is_some_and(|before| before.synchronized);
+        // The outputs of two hosts are no sequence.
+        let mut hosts: Vec<&str> =
+            page.lines().iter().filter_map(|line| prompt::read(line)?.host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let before = was && hosts.len() < 2;
+        if before && !state.synchronized {
+            let what = What::SynchronisedBefore;
+            let remark = Remark { what, program: "timedatectl", source: page.source(at) };
+            add(page, at, TimeSource { remarks: vec![remark], ..TimeSource::default() });
+        }
         page.told.ntp = Fact::known(state, page.source(at));
     }
 }

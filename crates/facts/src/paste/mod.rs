@@ -98,7 +98,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line for each kind.
-const READERS: [Reader; 30] = [
+const READERS: [Reader; 31] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -117,6 +117,7 @@ const READERS: [Reader; 30] = [
     discipline::SOURCES,
     discipline::PEERS,
     discipline::TIMESYNC,
+    discipline::TIMESYNC_PROPERTIES,
     discipline::DAEMON_LOG,
     discipline::PROGRAMS,
     wall::VARIABLES,

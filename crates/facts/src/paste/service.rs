@@ -43,11 +43,14 @@ fn status(page: &mut Page<'_>, at: usize) -> usize {
     let mut above = (at.saturating_sub(AROUND)..at).rev().map(|number| page.line(number));
     let Some(program) = above.find(|line| is_heading(line)).and_then(unit) else { return 0 };
     let mut condition = None;
+    let mut has_ended = false;
     for number in at + 1..page.len().min(at + 1 + AROUND) {
         let line = page.line(number);
         if is_heading(line) || page.is_prompt(number) {
             break;
         }
+        // `Process: 612 ExecStart=... (code=exited, status=0/SUCCESS)`: it ran, and nothing failed.
+        has_ended |= line.contains("code=exited, status=0/SUCCESS");
         // `└─ ConditionVirtualization=no was not met`
         if let Some((head, _)) = line.split_once(" was not met") {
             condition = head
@@ -56,7 +59,8 @@ fn status(page: &mut Page<'_>, at: usize) -> usize {
                 .map(|word| word.chars().take(80).collect());
         }
     }
-    let what = What::NotRunning { condition };
+    let was_stopped = has_ended && condition.is_none() && page.line(at).contains("inactive");
+    let what = if was_stopped { What::Ended } else { What::NotRunning { condition } };
     let remark = Remark { what, program, source: page.source(at) };
     discipline::add(page, at, TimeSource { remarks: vec![remark], ..TimeSource::default() });
     1
@@ -131,6 +135,12 @@ mod tests {
         let condition = Some("ConditionVirtualization=!container".to_owned());
         assert_eq!(told.remarks[0].program, "systemd-timesyncd");
         assert_eq!(told.remarks[0].what, What::NotRunning { condition });
+        let ended = "● systemd-timesyncd.service - Network Time Synchronization\n   Active: inactive (dead) since Mon; 2min ago\n\
+                     Process: 612 ExecStart=/lib/systemd/systemd-timesyncd (code=exited, status=0/SUCCESS)\n";
+        let told = |text: &str| read(text).told.source.value().cloned().unwrap();
+        assert_eq!(told(ended).remarks[0].what, What::Ended);
+        let failed = ended.replace("inactive (dead)", "failed");
+        assert_eq!(told(&failed).remarks[0].what, What::NotRunning { condition: None });
         for other in [
             "● sshd.service - SSH\n   Active: inactive (dead)\n",
             "   Active: inactive (dead)\n",

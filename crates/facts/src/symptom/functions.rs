@@ -115,6 +115,11 @@ pub(super) fn is_leaf(name: &str) -> bool {
     }
 }
 
+/// Whether a clocksource is one of a guest, which no watchdog reads as a reference.
+pub(super) fn is_of_a_guest(clocksource: &str) -> bool {
+    clocksource == "kvm-clock" || clocksource == "xen" || clocksource.starts_with("hyperv_")
+}
+
 /// Whether the name of a function is one of the kernel: the function reads the time for the kernel itself, or calls
 /// such a function.
 ///

@@ -101,6 +101,8 @@ pub struct Profile {
     pub through_vdso: bool,
     /// Whether stacks lead from a function of the vDSO on into the kernel by a system call: it could not answer by itself.
     pub vdso_fell_back: bool,
+    /// The clocksources whose functions the kernel's timekeeping calls, as the stacks show it, with the function.
+    pub in_stacks: Vec<(&'static str, String)>,
     /// Functions of the kernel that read the time for the kernel itself, as the stacks show it, in the order of the text.
     pub kernel_readers: Vec<String>,
 }
@@ -207,6 +209,31 @@ impl Profile {
                 self.functions.push(Share { name, role, percent });
             }
             None => {}
+        }
+    }
+
+    /// The clocksource in use by the functions of the profile, whatever their share, and the function: one that only the clocksource calls
+    /// (others are also read by the watchdog), or one that the kernel's timekeeping calls in a stack. `None` if they are of several.
+    #[must_use]
+    pub fn only_source(&self) -> Option<(&'static str, &str)> {
+        let alone = self.functions.iter().filter_map(|share| match share.role {
+            Role::Reads(name) if functions::is_of_a_guest(name) => {
+                Some((name, share.name.as_str()))
+            }
+            _ => None,
+        });
+        let stacks = self.in_stacks.iter().map(|(name, function)| (*name, function.as_str()));
+        let mut all = alone.chain(stacks);
+        let first = all.next()?;
+        all.all(|(name, _)| name == first.0).then_some(first)
+    }
+
+    /// Stores the clocksource of a function that the kernel's timekeeping calls.
+    pub(crate) fn in_stack(&mut self, source: &'static str, function: &str) {
+        if self.in_stacks.iter().all(|(name, _)| *name != source)
+            && self.in_stacks.len() < READERS_OF_KERNEL
+        {
+            self.in_stacks.push((source, functions::bare(function).chars().take(80).collect()));
         }
     }
 

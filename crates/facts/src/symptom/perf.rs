@@ -237,6 +237,13 @@ impl<'a> Tree<'a> {
         let has = |role: Role| row.into_iter().chain(names()).any(|name| of(name) == Some(role));
         profile.through_vdso |= has(Role::Library) && has(Role::Vdso);
         profile.vdso_fell_back |= has(Role::Entry) && has(Role::Vdso);
+        if has(Role::Keeps) {
+            for name in row.into_iter().chain(names()) {
+                if let Some(Role::Reads(source)) = of(name) {
+                    profile.in_stack(source, name);
+                }
+            }
+        }
         // Which end is the innermost depends on an option of perf.
         let inwards = names().next_back().is_some_and(reads) && !names().next().is_some_and(reads);
         let mut caller = Caller::default();
@@ -280,6 +287,25 @@ mod tests {
 
     fn share(profile: &Profile, name: &str) -> Option<f64> {
         profile.functions.iter().find(|share| share.name == name).map(|share| share.percent)
+    }
+
+    #[test]
+    fn a_frame_below_timekeeping_shows_the_clocksource() {
+        let text = |name: &str, caller: &str| {
+            format!(
+                "     2.10%  app  [kernel.kallsyms]  [k] pvclock_clocksource_read\n            |\n            ---pvclock_clocksource_read\n\
+                 \x20              |\n               |--2.00%-- {name}\n               |          |\n\
+                 \x20              |          |--1.90%-- {caller}\n"
+            )
+        };
+        let found = profile(&text("kvm_clock_get_cycles", "ktime_get_ts64"));
+        assert_eq!(found.only_source(), Some(("kvm-clock", "kvm_clock_get_cycles")));
+        assert_eq!(profile(&text("kvm_sched_clock_read", "sched_clock")).only_source(), None);
+        let row = "     0.40%  app  [kernel.kallsyms]  [k] xen_clocksource_get_cycles\n     3.00%  app  [kernel.kallsyms]  [k] xen_clocksource_read\n";
+        assert_eq!(profile(row).only_source(), Some(("xen", "xen_clocksource_get_cycles")));
+        // The watchdog reads it as a reference.
+        let row = "     0.40%  app  [kernel.kallsyms]  [k] read_hpet\n     3.00%  app  [kernel.kallsyms]  [k] ktime_get\n";
+        assert_eq!(profile(row).only_source(), None);
     }
 
     #[test]

@@ -139,6 +139,18 @@ fn held_up(line: &str) -> Option<Said> {
         let program = if factor > 1e-6 { "Scylla" } else { "Cassandra" };
         return Some((program, What::HeldUp { by_s }));
     }
+    // Folding@home compares its clock with the time of its own previous check (`skewTimer()` in Unit.cpp): `5 mins 57 secs`.
+    if let Some(rest) = behind(line, "Detected clock skew (")
+        && let Some((figures, _)) = rest.split_once(')')
+    {
+        let words: Vec<&str> = figures.split_ascii_whitespace().collect();
+        let pair = |pair: &[&str]| {
+            let figure: f64 = pair.first()?.parse().ok()?;
+            Some(figure * units::seconds(pair.get(1)?)?)
+        };
+        let by_s = words.chunks(2).map(pair).sum::<Option<f64>>().filter(|by| *by > 0.0)?;
+        return Some(("Folding@home", What::HeldUp { by_s: Some(by_s) }));
+    }
     if let Some(rest) = behind(line, "clock offset: ")
         && rest.contains(", prev: ")
         && rest.contains(", now: ")
@@ -293,6 +305,13 @@ mod tests {
     fn programs_that_watch_their_clock_are_told_apart() {
         let back = |program| Some((program, What::WentBack));
         let held = |program, by| Some((program, What::HeldUp { by_s: Some(by) }));
+        assert_eq!(
+            said(
+                "10:11:12:WARNING:WU01:Detected clock skew (2 mins 5 secs), adjusting time estimates"
+            ),
+            held("Folding@home", 125.0)
+        );
+        assert_eq!(said("Detected clock skew (client=17, server=25)."), None);
         assert_eq!(
             said("absolute clock went backwards by [459ms/459ms] while timer thread was sleeping"),
             back("Elasticsearch")

@@ -144,6 +144,10 @@ pub enum What {
         /// The condition of its unit that was not met, if that is the reason.
         condition: Option<String>,
     },
+    /// A time daemon was started and ended with success.
+    Ended,
+    /// An earlier output in the same text said that the clock was synchronised.
+    SynchronisedBefore,
     /// A package manager has lists that are newer than this clock's time, by this many seconds.
     BehindAtLeast {
         /// How far the clock is behind at least.

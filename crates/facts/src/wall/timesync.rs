@@ -19,6 +19,42 @@ impl TimeSource {
             "Server" if value.trim().starts_with("n/a") => {
                 Some(Self { daemon, asks_nobody: true, ..Self::default() })
             }
+            "Server" if value.trim().starts_with(|c: char| c.is_ascii_hexdigit() || c == ':') => {
+                Some(Self { daemon, asks_one: true, ..Self::default() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The properties of `timedatectl show-timesync`, each `Name=value`; `None` if they are not those of one output.
+    #[must_use]
+    pub fn of_properties(lines: &[&str]) -> Option<Self> {
+        let value = |name: &str| {
+            let mut values = lines.iter().filter_map(|line| line.trim().strip_prefix(name));
+            values.find_map(|rest| rest.strip_prefix('='))
+        };
+        // Both limits are always printed.
+        value("PollIntervalMinUSec")?;
+        value("PollIntervalMaxUSec")?;
+        let polls = value("PollIntervalUSec")?;
+        let has_server = value("ServerName").is_some_and(|name| !name.is_empty())
+            || value("ServerAddress").is_some_and(|address| !address.is_empty());
+        let count = value("NTPMessage").and_then(|message| {
+            let (_, rest) = message.split_once("PacketCount=")?;
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..end].parse::<u64>().ok()
+        });
+        let daemon = "systemd-timesyncd";
+        match (has_server, count) {
+            (true, count) => Some(Self {
+                daemon,
+                asks_one: true,
+                follows: Some(count.is_some_and(|count| count > 0)),
+                ..Self::default()
+            }),
+            (false, None) if polls == "0" => {
+                Some(Self { daemon, asks_nobody: true, follows: Some(false), ..Self::default() })
+            }
             _ => None,
         }
     }
@@ -61,7 +97,23 @@ mod tests {
     fn a_server_that_is_not_known_is_told() {
         let of = |value| TimeSource::of_timesync("Server", value);
         assert!(of(" n/a (n/a)").unwrap().asks_nobody);
-        assert_eq!(of("192.0.2.1 (a.example)"), None);
+        assert!(of("192.0.2.1 (a.example)").unwrap().asks_one);
+        assert_eq!(of("with the name a"), None);
+    }
+
+    #[test]
+    fn properties_show_whether_a_server_answers() {
+        let limits = ["PollIntervalMinUSec=32s", "PollIntervalMaxUSec=34min 8s"];
+        let of = |more: &[&str]| TimeSource::of_properties(&[&limits[..], more].concat());
+        let none = of(&["FallbackNTPServers=a.example", "PollIntervalUSec=0"]).unwrap();
+        assert_eq!((none.asks_nobody, none.follows), (true, Some(false)));
+        let server = ["ServerName=a.example", "ServerAddress=192.0.2.1", "PollIntervalUSec=32s"];
+        let silent = of(&server).unwrap();
+        assert_eq!((silent.asks_one, silent.follows), (true, Some(false)));
+        let message = ["NTPMessage={ Leap=0, Version=4, PacketCount=3, Jitter=0 }"];
+        assert_eq!(of(&[&server[..], &message].concat()).unwrap().follows, Some(true));
+        assert_eq!(of(&["ServerName="]), None);
+        assert_eq!(TimeSource::of_properties(&["PollIntervalUSec=0"]), None);
     }
 
     proptest! {
