@@ -419,7 +419,7 @@ fn lead(cause: &Cause) -> String {
 /// two CPUs differ.
 fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
     if cause.id == CauseId::TscSkew && case.cpus_are_apart() {
-        hedged("the watchdog found the TSCs of some CPUs ahead of or behind others", cause)
+        hedged("the watchdog found that the TSCs of the CPUs differ", cause)
     } else {
         lead(cause)
     }

@@ -142,15 +142,15 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
     let totals = &profile.totals;
     if totals.samples == 0 && totals.cpu_seconds > 0.0 {
         return format!(
-            "No sample of {target} in {seconds:.1} s, which used {:.2} s of CPU time: whether it reads the time is not \
-             known.",
+            "{target} used {:.2} s of CPU time in {seconds:.1} s, and no sample hit it: whether it reads the \
+             time is not known.",
             totals.cpu_seconds
         );
     }
     if totals.samples == 0 {
         return format!(
-            "No sample of {target} in {seconds:.1} s: it used less CPU time than one sample \
-             represents, so whether it reads the time is not known."
+            "No sample hit {target} in {seconds:.1} s: it used less CPU time than one sample represents, so it \
+             is not known whether it reads the time."
         );
     }
     let unknown = profile.processes.iter().filter(|row| row.runtime.is_none());
@@ -171,10 +171,12 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
             totals.cpu_seconds
         );
         return if profile.rows.is_empty() {
-            format!("No reads of the time seen in {seconds:.1} s of {target}: they take {little}")
+            format!("No reads of the time were seen in {target} in {seconds:.1} s: if there are any, they take \
+                     {little}")
         } else {
             format!(
-                "Breakpoints saw reads of the time in {target}, and no sample in {seconds:.1} s: they take {little}"
+                "Breakpoints saw reads of the time in {target}, but no sample did in {seconds:.1} s: the reads \
+                 take {little}"
             )
         };
     }

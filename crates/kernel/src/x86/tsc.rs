@@ -35,7 +35,7 @@ pub(super) fn judge(
     if line.has("notsc") && !Feature::NotscMarks.of(kernel) {
         out.reason(
             "notsc",
-            format!("notsc keeps the TSC from registering{}", machine.cmdline.cite()),
+            format!("notsc prevents the registration of the TSC{}", machine.cmdline.cite()),
             "notsc_setup() in arch/x86/kernel/tsc.c, until 4.18",
         );
         return Verdict { state: TscState::NotRegistered };
