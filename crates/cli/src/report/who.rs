@@ -234,7 +234,7 @@ mod tests {
             let recording = Recording { processes, all, seconds: 1.0, ..Recording::default() };
             headline("app", &profile(&recording, &Costs::default()), 1.0)
         };
-        assert!(said(0).starts_with("No reads of the time seen in 1.0 s of app"), "{}", said(0));
+        assert!(said(0).starts_with("No reads of the time were seen in app in 1.0 s"), "{}", said(0));
         assert!(said(10).contains("they take under 14 %"), "{}", said(10));
         let unknown = "Whether app reads the time is not known: 100 % of its CPU time";
         assert!(said(100).starts_with(unknown), "{}", said(100));
@@ -273,7 +273,7 @@ mod tests {
         let costs = Costs { clocks: vec![(ClockId::MONOTONIC, cost)], ..Costs::default() };
         let said = headline("app", &profile(&recording, &costs), 1.0);
         let wanted =
-            "Breakpoints saw reads of the time in app, and no sample in 1.0 s: they take under";
+            "Breakpoints saw reads of the time in app, but no sample did in 1.0 s: the reads take under";
         assert!(said.starts_with(wanted), "{said}");
     }
 }

@@ -342,7 +342,7 @@ pub(crate) const CHEAPER_READS: Advice = Advice {
     id: "cheaper-reads",
     layer: Layer::Program,
     summary: "read the time less often: use CLOCK_MONOTONIC_COARSE or a cached time if a tick (1 to 10 ms) is \
-              precise enough; neither costs a system call on any clocksource",
+              precise enough; both cost no system call on any clocksource",
     risk: "the resolution is that of the tick",
     source: "clock_gettime(2); nginx's cached time; Linux vDSO, COARSE clocks (2.6.32 and later)",
     offer: hardware::cheaper_reads,

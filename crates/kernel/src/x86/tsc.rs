@@ -297,7 +297,7 @@ fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
         return None;
     }
     let head = format!(
-        "the CPU is not Intel ({:?}{}) and has no constant TSC{}",
+        "the CPU is not Intel ({}{}) and has no constant TSC{}",
         machine.vendor.value,
         machine.vendor.cite(),
         machine.constant_tsc.cite()
