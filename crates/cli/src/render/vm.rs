@@ -187,7 +187,10 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         for why in &file.undecided {
-            say(&format!("{}: left: the changes of --invtsc and --tsc-frequency are to be made by hand: {why}", file.file));
+            say(&format!(
+                "{}: left: the changes of --invtsc and --tsc-frequency are to be made by hand: {why}",
+                file.file
+            ));
         }
         if !file.qemu.is_empty() {
             say(&format!("{}: libvirt passes to QEMU: {}", file.file, file.qemu.join(" ")));

@@ -171,8 +171,10 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
             totals.cpu_seconds
         );
         return if profile.rows.is_empty() {
-            format!("No reads of the time were seen in {target} in {seconds:.1} s: if there are any, they take \
-                     {little}")
+            format!(
+                "No reads of the time were seen in {target} in {seconds:.1} s: if there are any, they take \
+                     {little}"
+            )
         } else {
             format!(
                 "Breakpoints saw reads of the time in {target}, but no sample did in {seconds:.1} s: the reads \
@@ -234,7 +236,11 @@ mod tests {
             let recording = Recording { processes, all, seconds: 1.0, ..Recording::default() };
             headline("app", &profile(&recording, &Costs::default()), 1.0)
         };
-        assert!(said(0).starts_with("No reads of the time were seen in app in 1.0 s"), "{}", said(0));
+        assert!(
+            said(0).starts_with("No reads of the time were seen in app in 1.0 s"),
+            "{}",
+            said(0)
+        );
         assert!(said(10).contains("they take under 14 %"), "{}", said(10));
         let unknown = "Whether app reads the time is not known: 100 % of its CPU time";
         assert!(said(100).starts_with(unknown), "{}", said(100));
@@ -272,8 +278,7 @@ mod tests {
         let cost = Cost { library_ns: Some(20.0), syscall_ns: Some(200.0), ..Cost::default() };
         let costs = Costs { clocks: vec![(ClockId::MONOTONIC, cost)], ..Costs::default() };
         let said = headline("app", &profile(&recording, &costs), 1.0);
-        let wanted =
-            "Breakpoints saw reads of the time in app, but no sample did in 1.0 s: the reads take under";
+        let wanted = "Breakpoints saw reads of the time in app, but no sample did in 1.0 s: the reads take under";
         assert!(said.starts_with(wanted), "{said}");
     }
 }

@@ -293,7 +293,7 @@ fn say(id: &str) -> Option<&'static str> {
             "NAME.clock_timer :name => 'tsc', :frequency => 'HERTZ'. Leave it if the machine never migrates and is \
              never saved"
         }
-        "lv-emulated" => "NAME.driver = 'kvm', where the host has KVM",
+        "lv-emulated" => "NAME.driver = 'kvm', if the host has KVM",
         _ => return None,
     })
 }
