@@ -396,13 +396,12 @@ pub(crate) struct Collect {
 }
 
 const RUN: &str = "Runs a program and its children with a clock that needs no system call, \
-including static programs, Go programs and the JVM. Where the kernel's own clock is already fast, \
-the program runs unchanged.\n\nWith --as, the program runs as if its clock were slow: this shows \
-how much slower the program is with such a clock.\n\nThe program replaces clocksmith: it has its \
-process id, terminal, signals and exit code. With --json the document goes to standard output, and \
-the program's own output to standard error.\n\nExit codes if the program does not run: 2 wrong \
-usage, 125 refused or failed, 126 the program cannot be run, 127 it is not found. docs/run.md lists \
-the permissions that run needs, and its limits.";
+including static programs, Go programs and the JVM. If the kernel's own clock is already fast, the program runs \
+unchanged.\n\nWith --as, the program runs as if its clock were slow: this shows how much slower the program is \
+with such a clock.\n\nThe program replaces clocksmith: it has its process id, terminal, signals and exit code. \
+With --json the document goes to standard output, and the program's own output to standard error.\n\nExit codes \
+if the program does not run: 2 wrong usage, 125 refused or failed, 126 the program cannot be run, 127 it is not \
+found. docs/run.md lists the permissions that run needs, and its limits.";
 
 /// Options of `run`.
 #[derive(ClapArgs, Debug, Clone)]

@@ -15,7 +15,7 @@
 /// | measure an oscillator, or NTP itself | [`monotonic_raw_ns`](crate::monotonic_raw_ns) | one counter read |
 /// | warn when the program starts that the kernel's clock is slow | [`is_slow`](crate::is_slow) | 0.3 ms |
 /// | know how wrong the wall clock may be | [`realtime_bounded`](crate::realtime_bounded) | a fenced read, and a system call once a second |
-/// | know that this machine was migrated, or restored from a snapshot | [`vmclock`](crate::vmclock) | a load, where the hypervisor offers it |
+/// | know that this machine was migrated, or restored from a snapshot | [`vmclock`](crate::vmclock) | a load, if the hypervisor offers it |
 /// | test code that depends on time | [`Clock`](crate::Clock) with [`MockClock`](crate::MockClock) | nothing when not used |
 /// | know the source that serves reads | [`source`](crate::source) | a read |
 ///
@@ -113,8 +113,8 @@ pub mod which_function {}
 ///
 /// - The page is looked for among the kernel's own pages, between the one above and the vDSO, and proven in the
 ///   same way: 32 brackets, then one in a quarter of a second.
-/// - `PVCLOCK_TSC_STABLE_BIT` is checked at each read: without it the page is valid for one processor only,
-///   and reads use the kernel. The same applies where Hyper-V's sequence is 0.
+/// - `PVCLOCK_TSC_STABLE_BIT` is checked at each read: without it the page is valid for one processor only, and reads
+///   use the kernel. The same applies if Hyper-V's sequence is 0.
 /// - A hypervisor that moves the machine to another counter rewrites its page, so the next read is correct.
 /// - In a time namespace, and for [`Ticks`](crate::Ticks)' rate, these pages are not used.
 ///
@@ -148,8 +148,8 @@ pub mod which_function {}
 ///
 /// # 3. and 4. The vDSO and the system call
 ///
-/// `clock_gettime`. Where reading the counter is forbidden (`PR_SET_TSC`) only the system call is
-/// used, because a read by the vDSO would kill the process.
+/// These layers call `clock_gettime`. If reading the counter is forbidden (`PR_SET_TSC`), only the system call is used,
+/// because a read by the vDSO would kill the process.
 ///
 /// # The counter where the kernel does not use it
 ///
@@ -171,7 +171,7 @@ pub mod design {}
 /// | a time namespace | the page in front then holds offsets: they are added, after a proof of their own; entering and leaving one by `setns` is seen at the next read. A [`CachedClock`](crate::CachedClock) that was updated before shows its time until the clock of an earlier namespace has reached it |
 /// | a signal handler interrupts any code | waits of reads are short and bounded; while a line is being written, reads use the kernel instead of waiting |
 /// | seccomp, calls refused with an error | a source that needs a refused call is not used; the vDSO needs no call |
-/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, where the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call, nor do [`Ticks`](crate::Ticks). Others do: [`realtime_bounded`](crate::realtime_bounded) once a second (`adjtimex`), [`is_slow`](crate::is_slow) each time (`clock_gettime`, `prctl`, `openat`), the first `VmClock::open` (`openat` and `mmap`), and functions that start threads |
+/// | seccomp, calls that kill | the first read asks `prctl(PR_GET_TSC)`, `futex` and, if the vDSO does not answer, `clock_gettime`; programs whose filter kills for these read a clock once *before* they install it. Later reads by the kernel's page make no call, nor do [`Ticks`](crate::Ticks). Others do: [`realtime_bounded`](crate::realtime_bounded) once a second (`adjtimex`), [`is_slow`](crate::is_slow) each time (`clock_gettime`, `prctl`, `openat`), the first `VmClock::open` (`openat` and `mmap`), and functions that start threads |
 /// | `PR_SET_TSC` before the first read | system calls only, and `is_slow` does not test. Functions that use std's clock are as fatal there as std's clock itself: `Anchor::now`, `spawn_updater` |
 /// | `PR_SET_TSC` after the first read, or in some threads only; seccomp's strict mode, which does the same | the next counter read is fatal, as it is in the vDSO |
 /// | `/proc` or `/sys` absent, or another machine's | not used by layer 1; layer 2 needs sysfs, and checks the behaviour of reads as well |

@@ -260,7 +260,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
         // choice after the TSC (`clocksource_select_watchdog()`, all versions).
         if !watchdog.contains("jiffies") {
             let source = format!(
-                "{}: the reference that demoted the TSC is next in rank",
+                "{}: the reference that demoted the TSC has the next lower rating",
                 log.source(entry)
             );
             return known(watchdog, Confidence::Medium, source);
@@ -442,8 +442,8 @@ fn standing_of_usual(
     }
     if !tick && after_tsc {
         return Standing::Passing(
-            "a boot begins with such a choice, and these lines do not show whether this choice and the better one \
-             before it are of the same boot"
+            "each boot begins with such a choice, and these lines do not show whether it and the better choice \
+             before it belong to the same boot"
                 .to_owned(),
         );
     }
@@ -485,8 +485,8 @@ fn standing_of_usual(
             _ if is_paravirtual(name) => Standing::UnlessLost("tsc".to_owned()),
             _ if is_whole || name.contains("jiffies") => high,
             _ => Standing::Passing(
-                "too few kinds of messages follow for the whole log of a boot, so a later switch \
-                 may have been left out"
+                "the lines after it are of too few kinds for a whole log of a boot, so a line about a later \
+                 switch may be missing"
                     .to_owned(),
             ),
         };

@@ -159,17 +159,17 @@ pub(crate) fn headline(
         }
         // `current::silent` explains the reason.
         Verdict::Unknown if case.current_name() == Some("jiffies") && !case.open.is_empty() => {
-            let (inputs, verb) = inputs(case.open);
+            let (inputs, them) = inputs(case.open);
             format!(
                 "sysfs shows jiffies, which is slow; but 64-bit x86 kernels before 2.6.21 show jiffies with every counter, \
-                 and the {inputs} {verb} not in this evidence."
+                 and whether this is such a kernel depends on {inputs}; this evidence does not show {them}."
             )
         }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
-            let (inputs, verb) = inputs(case.open);
+            let (inputs, them) = inputs(case.open);
             format!(
                 "The clocksource is {name}{cost}{unless}; whether its reads stay in user space is unknown. It depends on \
-                 the {inputs}, which {verb} not in this evidence."
+                 {inputs}; this evidence does not show {them}."
             )
         }
         Verdict::Unknown
@@ -352,18 +352,30 @@ fn leaves_it_open(cause: &Cause) -> bool {
 
 /// The open inputs as a list, and the verb that follows it.
 fn inputs(open: &[OpenInput]) -> (String, &'static str) {
-    let names: Vec<&str> = open.iter().map(|input| input.name()).collect();
-    (join(&names), if names.len() == 1 { "is" } else { "are" })
+    let names: Vec<String> = open.iter().map(|input| with_article(*input)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    (join(&names), if names.len() == 1 { "it" } else { "them" })
+}
+
+/// The input in words, with the article that it needs in a sentence.
+pub(crate) fn with_article(input: OpenInput) -> String {
+    let name = input.name();
+    match input {
+        OpenInput::ConstantTsc
+        | OpenInput::NonstopTsc
+        | OpenInput::TscAdjust
+        | OpenInput::InvariantGrant => name.to_owned(),
+        _ => format!("the {name}"),
+    }
 }
 
 /// The open inputs other than this one, as a separate sentence.
 fn also_open(open: &[OpenInput], beside: OpenInput) -> String {
-    let names: Vec<&str> =
-        open.iter().filter(|input| **input != beside).map(|input| input.name()).collect();
-    if names.is_empty() {
+    let others: Vec<OpenInput> = open.iter().copied().filter(|input| *input != beside).collect();
+    if others.is_empty() {
         return String::new();
     }
-    format!(" Whether its reads stay in user space also depends on the {}.", join(&names))
+    format!(" Whether its reads stay in user space also depends on {}.", inputs(&others).0)
 }
 
 /// Whether a kernel that is, or may be, 32-bit x86 serves its clocks from the vDSO: `None` if it does, and for any
@@ -419,7 +431,7 @@ fn lead(cause: &Cause) -> String {
 /// two CPUs differ.
 fn lead_in(case: &Case<'_>, cause: &Cause) -> String {
     if cause.id == CauseId::TscSkew && case.cpus_are_apart() {
-        hedged("the watchdog found the TSCs of some CPUs ahead of or behind others", cause)
+        hedged("the watchdog found that the TSCs of the CPUs differ", cause)
     } else {
         lead(cause)
     }

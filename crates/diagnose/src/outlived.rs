@@ -55,8 +55,8 @@ pub(crate) fn set_aside(facts: &mut Facts) -> Option<Contradiction> {
 /// may be demoted again.
 pub(crate) fn headline(found: &Contradiction) -> String {
     format!(
-        "Two boots or two machines: in one tsc is in use ({}), in the other the kernel demoted the TSC ({}). Which one you \
-         ask about is unknown.",
+        "These lines are from two boots or two machines: in one, tsc is in use ({}); in the other, the kernel \
+         demoted the TSC ({}). It is not known which one the question is about.",
         found.stronger.source, found.weaker.source
     )
 }

@@ -39,6 +39,20 @@ impl CpuVendor {
     }
 }
 
+impl std::fmt::Display for CpuVendor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Intel => "Intel",
+            Self::Amd => "AMD",
+            Self::Hygon => "Hygon",
+            Self::Centaur => "Centaur",
+            Self::Zhaoxin => "Zhaoxin",
+            Self::OtherX86 => "another vendor",
+            Self::NotX86 => "not x86",
+        })
+    }
+}
+
 /// Vendor, family, model and name of a processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuModel {

@@ -102,7 +102,7 @@ fn value(input: OpenInput, world: &Machine) -> String {
         OpenInput::Hypervisor => {
             world.hypervisor.value.as_ref().map_or("none", |h| h.kind.name()).to_owned()
         }
-        OpenInput::CpuVendor => format!("{:?}", world.vendor.value),
+        OpenInput::CpuVendor => world.vendor.value.to_string(),
         OpenInput::ConstantTsc => flag(world.constant_tsc.value),
         OpenInput::NonstopTsc => flag(world.nonstop_tsc.value),
         OpenInput::TscAdjust => flag(world.tsc_adjust.value),

@@ -421,7 +421,7 @@ impl Machine {
                 all.push(Assumed { fact: name.to_owned(), value, why: why.clone() });
             }
         }
-        note(&mut all, "architecture", &self.arch, format!("{:?}", self.arch.value));
+        note(&mut all, "architecture", &self.arch, format!("{:?}", self.arch.value).to_lowercase());
         note(&mut all, "kernel version", &self.kernel, self.kernel.value.version.to_string());
         // The text may be long, and this function runs for each of many worlds.
         if self.cmdline.is_assumed() {
@@ -430,7 +430,7 @@ impl Machine {
         if !self.arch.value.is_x86() {
             return all;
         }
-        note(&mut all, "CPU vendor", &self.vendor, format!("{:?}", self.vendor.value));
+        note(&mut all, "CPU vendor", &self.vendor, self.vendor.value.to_string());
         note(&mut all, "tsc", &self.tsc, self.tsc.value.to_string());
         note(&mut all, "constant_tsc", &self.constant_tsc, self.constant_tsc.value.to_string());
         note(&mut all, "nonstop_tsc", &self.nonstop_tsc, self.nonstop_tsc.value.to_string());

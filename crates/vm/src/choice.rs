@@ -25,9 +25,9 @@ impl Choices {
     }
 }
 
-/// Returns the changes that make a file follow the choices, grouped by machine: a part of a group would apply half of
-/// the choice. Empty if the file follows the choices already, or if its kind cannot (see
-/// [`Kind::takes_choices`](crate::Kind::takes_choices)).
+/// Returns the changes that make a file follow the choices. They are grouped by machine; apply a group as a whole,
+/// because a part of it would apply only a part of the choices. Empty if the file already follows the choices, or if
+/// its kind cannot (see [`Kind::takes_choices`](crate::Kind::takes_choices)).
 #[must_use]
 pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
     decided(document, choices).0

@@ -81,8 +81,8 @@ fn asks(condition: &str) -> bool {
     })
 }
 
-/// Returns options that are labels of a `case` on one of several arguments, without the stars around them: `-no-hpet)`
-/// and `*,kvmclock=off)`. Such a loop changes the arguments that it gets.
+/// Returns the options that are labels of a `case` in a loop over the arguments, such as `-no-hpet)` and
+/// `*,kvmclock=off)`, without the stars around them. Such a loop changes the arguments of the script.
 fn labels(text: &str) -> Vec<&str> {
     if !["in \"$@\"", "in $@", "in $*"].iter().any(|it| text.contains(it)) {
         return Vec::new();

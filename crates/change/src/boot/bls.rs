@@ -97,7 +97,7 @@ pub(super) fn grubby(system: &System, change: &Change) -> Result<Way, NoWay> {
         CMDLINE,
         "/etc/zipl.conf",
     ];
-    let why = "grubby owns the boot entries, and what new kernels get";
+    let why = "grubby manages the boot entries, and the words of new kernels";
     let mut step = run(&words, &rewrites, why, RISK);
     if let crate::plan::Action::Run { regenerate, .. } = &mut step.action {
         // grubby edits existing entries, so grubby with the reversed change reverts its work.

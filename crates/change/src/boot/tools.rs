@@ -59,7 +59,7 @@ const ENTRIES: Does = Does::Makes(&[Loader::Entries, Loader::Unified]);
 /// All of them. The first that matches is reported.
 #[rustfmt::skip]
 pub(super) const TOOLS: &[Tool] = &[
-    Tool { name: "proxmox-boot-tool", marks: &[Mark::File("/etc/kernel/proxmox-boot-uuids")], does: Does::Makes(&[]), setting: "GRUB_CMDLINE_LINUX_DEFAULT of /etc/default/grub where GRUB boots, and the one line of /etc/kernel/cmdline where systemd-boot does (efibootmgr -v says which)", then: "proxmox-boot-tool refresh" },
+    Tool { name: "proxmox-boot-tool", marks: &[Mark::File("/etc/kernel/proxmox-boot-uuids")], does: Does::Makes(&[]), setting: "GRUB_CMDLINE_LINUX_DEFAULT of /etc/default/grub if GRUB boots the machine, or the one line of /etc/kernel/cmdline if systemd-boot does (efibootmgr -v shows which)", then: "proxmox-boot-tool refresh" },
     Tool { name: "Talos", marks: &[Mark::Os("talos")], does: Does::Makes(&[]), setting: "machine.install.extraKernelArgs, or customization.extraKernelArgs of the image's schematic", then: "talosctl upgrade" },
     Tool { name: "GNU Guix", marks: &[Mark::Os("guix")], does: Does::Makes(&[]), setting: "(kernel-arguments ...) of the operating-system in /etc/config.scm", then: "guix system reconfigure /etc/config.scm" },
     Tool { name: "Ubuntu Core", marks: &[Mark::Os("ubuntu-core")], does: Does::Makes(&[]), setting: "snap set system system.kernel.cmdline-append=\"...\"", then: "a reboot" },

@@ -1,10 +1,9 @@
 //! Files below a root, without leaving it.
 //!
-//! Links are followed here, not by the kernel: an absolute link starts at the root, and `..` stops
-//! there, as for a process whose root it is. The result is a path without links, and every later access
-//! opens it one directory at a time without following any (`O_NOFOLLOW`), so a link that is made there
-//! in between is an error and cannot lead elsewhere. `openat2` would do the first half, from Linux 5.6
-//! on and where no container's filter refuses it; this does both everywhere.
+//! Links are followed here, not by the kernel: an absolute link starts at the root, and `..` stops there, as for a
+//! process whose root it is. The result is a path without links. Every later access opens it one directory at a time
+//! and follows no link (`O_NOFOLLOW`), so a link that is made in the meantime is an error and cannot lead elsewhere.
+//! `openat2` could resolve the links, but it exists only since Linux 5.6, and the filter of a container may refuse it.
 
 use super::JournalError;
 use clocksmith_facts::trusted::{self, Missing, Part};

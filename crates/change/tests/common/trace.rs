@@ -42,8 +42,8 @@ pub enum End {
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 const FILTER_STOP: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_SECCOMP << 8;
 
-/// Runs `job` in a separate process, and kills it at the stop of this number, from 1. Returns when that process has ended; processes that it started may continue, and end
-/// before the thread does.
+/// Runs `job` in a separate process, and kills it at the stop with this number, counted from 1. Returns when that
+/// process has ended. Processes that it started may continue; the thread ends after them.
 pub fn killed_at(
     stop: usize,
     count_what: Count,

@@ -165,7 +165,7 @@ fn nanoseconds(text: &str) -> Result<f64, String> {
 
 pub(super) const CHECK: &str = "Exit codes are those of monitoring plugins: 0 OK, 1 WARNING, 2 \
 CRITICAL, 3 UNKNOWN (also for wrong usage); with --format npd: 0 OK, 1 a problem, 3 unknown. check \
-takes a few milliseconds, starts no program and changes nothing. It does not need root; but without \
+takes 20 to 30 ms, starts no program and changes nothing. It does not need root; but without \
 root the kernel log may be unreadable, and demotions are then not seen.";
 
 /// Options of `watch`.

@@ -35,7 +35,7 @@ pub(crate) fn print(common: &Common, report: &CollectReport, anonymous: bool) ->
         let parts: Vec<&str> = parts.into_iter().flatten().collect();
         out.push_str(&wrap(
             &format!(
-                "It contains {}, and {name}; no serial numbers. To list the files: clocksmith collect --list",
+                "It contains {} and {name}, but no serial numbers. To list the files: clocksmith collect --list",
                 parts.join(", ")
             ),
             "",

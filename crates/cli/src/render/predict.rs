@@ -61,7 +61,7 @@ pub(crate) fn print(common: &Common, expectation: &Expectation, defaults: &Defau
 /// Returns which of the assumptions matter.
 fn matters(expectation: &Expectation, defaults: &Defaults) -> String {
     if defaults.alternatives.is_empty() && defaults.together.is_empty() {
-        return "\nNo other value of what is assumed changes the answer.\n".to_owned();
+        return "\nA different value of an assumed fact does not change the result.\n".to_owned();
     }
     let mut out = String::from("\nThe result would differ with\n");
     // Values of one fact with the same result are on one line.

@@ -73,7 +73,7 @@ fn seen(outcome: &Outcome) -> String {
             (None, None) => None,
         },
         limits.glitch_ns.zip(limits.glitch_one_in).map(|(ns, one_in)| {
-            format!("a wrong read over {} if one of {} is", time(ns), count(one_in))
+            format!("a wrong read over {} if one read in {} is wrong", time(ns), count(one_in))
         }),
         limits.stop_ns.map(|ns| format!("a stop over {}", time(ns))),
     ];

@@ -187,10 +187,13 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             ));
         }
         for why in &file.undecided {
-            say(&format!("{}: left: write --invtsc and --tsc-frequency by hand: {why}", file.file));
+            say(&format!(
+                "{}: left: the changes of --invtsc and --tsc-frequency are to be made by hand: {why}",
+                file.file
+            ));
         }
         if !file.qemu.is_empty() {
-            say(&format!("{}: options that QEMU will get: {}", file.file, file.qemu.join(" ")));
+            say(&format!("{}: libvirt passes to QEMU: {}", file.file, file.qemu.join(" ")));
         }
         match (&file.backup, file.written) {
             (Some(backup), true) => {
@@ -203,7 +206,8 @@ pub(crate) fn fix(common: &Common, report: &FixReport, apply: bool) -> Result<()
             }
             _ if !apply && !file.diff.is_empty() => {
                 say(
-                    "nothing was written: use --apply; a running guest keeps its settings until it is restarted",
+                    "nothing was written; --apply writes the file. A running guest keeps its settings until it \
+                     is restarted",
                 );
             }
             _ => {}

@@ -66,7 +66,7 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation) {
         && clock.current.is_some()
         && expectation.assumed.is_empty()
     {
-        row(out, "expected", &format!("{expected} (by the rules of this kernel)"));
+        row(out, "expected", &format!("{expected} (according to the rules of this kernel)"));
     }
     let machine = &report.machine;
     let parts: Vec<&str> = [&machine.kernel, &machine.arch, &machine.cpu]

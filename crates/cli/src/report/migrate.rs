@@ -104,9 +104,9 @@ const ONLY_TSC: &str = "This is about the TSC only: other CPU features, memory a
 const BLACKOUT: &str = "During the move the guest's TSC does not advance, because QEMU restores \
     what it last read; a guest on the clocksource tsc is behind by the length of the pause until \
     NTP corrects it.";
-const TOLERANCE: &str = "Within 250 ppm KVM scales nothing, not even where it could. NTP corrects \
-    up to 500 ppm; with the parameter tsc_tolerance_ppm=0 of the host's module kvm, the TSC is \
-    scaled at once.";
+const TOLERANCE: &str = "KVM does not scale the TSC for a difference of up to 250 ppm, even if it could. NTP \
+                         corrects up to 500 ppm. With tsc_tolerance_ppm=0, a parameter of the host's module \
+                         kvm, KVM scales it for any difference.";
 
 impl MigrateReport {
     /// Builds the document.

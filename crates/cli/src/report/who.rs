@@ -142,15 +142,15 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
     let totals = &profile.totals;
     if totals.samples == 0 && totals.cpu_seconds > 0.0 {
         return format!(
-            "No sample of {target} in {seconds:.1} s, which used {:.2} s of CPU time: whether it reads the time is not \
-             known.",
+            "{target} used {:.2} s of CPU time in {seconds:.1} s, and no sample hit it: whether it reads the \
+             time is not known.",
             totals.cpu_seconds
         );
     }
     if totals.samples == 0 {
         return format!(
-            "No sample of {target} in {seconds:.1} s: it used less CPU time than one sample \
-             represents, so whether it reads the time is not known."
+            "No sample hit {target} in {seconds:.1} s: it used less CPU time than one sample represents, so it \
+             is not known whether it reads the time."
         );
     }
     let unknown = profile.processes.iter().filter(|row| row.runtime.is_none());
@@ -171,10 +171,14 @@ pub(crate) fn headline(target: &str, profile: &Profile, seconds: f64) -> String 
             totals.cpu_seconds
         );
         return if profile.rows.is_empty() {
-            format!("No reads of the time seen in {seconds:.1} s of {target}: they take {little}")
+            format!(
+                "No reads of the time were seen in {target} in {seconds:.1} s: if there are any, they take \
+                     {little}"
+            )
         } else {
             format!(
-                "Breakpoints saw reads of the time in {target}, and no sample in {seconds:.1} s: they take {little}"
+                "Breakpoints saw reads of the time in {target}, but no sample did in {seconds:.1} s: the reads \
+                 take {little}"
             )
         };
     }
@@ -232,7 +236,11 @@ mod tests {
             let recording = Recording { processes, all, seconds: 1.0, ..Recording::default() };
             headline("app", &profile(&recording, &Costs::default()), 1.0)
         };
-        assert!(said(0).starts_with("No reads of the time seen in 1.0 s of app"), "{}", said(0));
+        assert!(
+            said(0).starts_with("No reads of the time were seen in app in 1.0 s"),
+            "{}",
+            said(0)
+        );
         assert!(said(10).contains("they take under 14 %"), "{}", said(10));
         let unknown = "Whether app reads the time is not known: 100 % of its CPU time";
         assert!(said(100).starts_with(unknown), "{}", said(100));
@@ -270,8 +278,7 @@ mod tests {
         let cost = Cost { library_ns: Some(20.0), syscall_ns: Some(200.0), ..Cost::default() };
         let costs = Costs { clocks: vec![(ClockId::MONOTONIC, cost)], ..Costs::default() };
         let said = headline("app", &profile(&recording, &costs), 1.0);
-        let wanted =
-            "Breakpoints saw reads of the time in app, and no sample in 1.0 s: they take under";
+        let wanted = "Breakpoints saw reads of the time in app, but no sample did in 1.0 s: the reads take under";
         assert!(said.starts_with(wanted), "{said}");
     }
 }

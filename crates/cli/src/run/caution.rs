@@ -31,20 +31,20 @@ pub(crate) fn of(program: &OsStr, follows: bool, leaks: bool) -> Option<String> 
     }
     if name.starts_with("valgrind") {
         return Some(format!(
-            "{name} hides the vDSO from the program that it runs, which keeps the kernel's clock \
-             and reads it by system calls"
+            "{name} hides the vDSO from the program that it runs, so that program keeps the kernel's clock and \
+             reads it by system calls"
         ));
     }
     if follows && TRACERS.contains(&name.as_str()) {
         return Some(format!(
-            "{name} cannot trace programs that run traces: start the program with run --no-follow, \
-             and attach {name} to it ({name} -p PID)"
+            "{name} cannot trace a program that run already traces: start the program with run --no-follow, and \
+             attach {name} to it ({name} -p PID)"
         ));
     }
     (follows && leaks).then(|| {
         format!(
-            "{name} checks for leaks when it ends (LeakSanitizer), which fails in a traced program: use --no-follow, or \
-             ASAN_OPTIONS=detect_leaks=0"
+            "{name} checks for leaks when it ends (LeakSanitizer), and the check fails in a traced program: use \
+             --no-follow, or ASAN_OPTIONS=detect_leaks=0"
         )
     })
 }

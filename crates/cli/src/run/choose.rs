@@ -59,9 +59,8 @@ fn counter(evidence: &impl Evidence) -> Result<Choice, Refused> {
     match evidence.counter() {
         Ok(reason) => Ok(Choice { source: Source::Disciplined, reason }),
         Err(why) => Err(Refused(format!(
-            "the counter (TSC) of this machine is not used: {why}. There is --source coarse, which needs \
-             no counter: times are those of the kernel's last tick, up to 10 ms old, and differences \
-             below that are 0"
+            "the counter (TSC) of this machine is not used: {why}. --source coarse needs no counter: it returns \
+             the time of the kernel's last tick, which is up to 10 ms old, so shorter differences are 0"
         ))),
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Unread;
 
 impl std::fmt::Display for Unread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("nothing reads it, and a signal asked to end")
+        f.write_str("no program reads it, and a signal requested the end")
     }
 }
 

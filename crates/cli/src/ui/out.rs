@@ -24,8 +24,9 @@ pub(crate) fn go_on_without_reader() {
 /// What to say if the report of a change cannot be written.
 static CHANGED: OnceLock<&'static str> = OnceLock::new();
 
-/// From here on nothing fails because the report cannot be written (a full disk): the machine or a file is changed, and
-/// the exit code is that of the change. Standard error has the reason, and `instead`: where the result is seen.
+/// After this call, no error results from a report that cannot be written (a full disk): the machine or a file has been
+/// changed, and the exit code is that of the change. The program prints the reason to standard error, and `instead`,
+/// which names the place of the result.
 pub(crate) fn go_on_after_change(instead: &'static str) {
     let _ = CHANGED.set(instead);
 }

@@ -30,8 +30,8 @@ pub(crate) fn put_back() {
     }
 }
 
-/// The terminal, as long as it is drawn on. That of the library is never dropped: its end prints an error where the
-/// terminal has gone, and where standard error was that terminal too, that is a panic.
+/// The terminal, as long as it is drawn on. The terminal of the library is never dropped: its `drop` prints an error if
+/// the terminal no longer exists, and that print panics if standard error was the same terminal.
 #[cfg(feature = "who")]
 pub(crate) struct Screen(pub(crate) std::mem::ManuallyDrop<ratatui::DefaultTerminal>);
 

@@ -25,7 +25,7 @@ pub(crate) fn run(common: &Common, args: &Watch) -> Result<Code> {
     let or = |given: Option<Duration>, seconds| given.unwrap_or(Duration::from_secs(seconds));
     let poll = or(args.poll, 1);
     if poll < Duration::from_millis(10) {
-        bail!("--poll: more than a hundred times a second would itself be a load; at least 10ms");
+        bail!("--poll: at least 10ms; a shorter interval would itself load the machine");
     }
     let listen = match (args.no_listen || args.once, args.listen.is_empty()) {
         (true, _) => Vec::new(),

@@ -145,8 +145,8 @@ fn of_text(parts: Vec<Part>) -> Result<Assessment> {
 }
 
 /// The text about a post on a wrong clock, before what the kernel's lines in it show.
-const QUOTES: &str = "This text is about a clock that shows the wrong time, for which what is known is below; the \
-                      kernel's lines in it show no fault.";
+const QUOTES: &str = "This text is about a clock that shows the wrong time. The kernel's lines in it show no \
+                      fault. What is known about such clocks is below.";
 /// Lines of the kernel up to which a text is not a log, and quotes one.
 const QUOTED: u64 = 4;
 

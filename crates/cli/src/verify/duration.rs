@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     };
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if duration.is_zero() => {
-            Err(format!("{text:?}: nothing can be measured so fast"))
+            Err(format!("{text:?} is too short to measure anything"))
         }
         Ok(duration) if duration <= LONGEST => Ok(duration),
         _ => Err(format!("{text:?} is longer than a year")),

@@ -153,7 +153,7 @@ const CASES: &[Case] = &[
         "redis-start",
         "unknown",
         Some("xen"),
-        &["possibly false on a busy machine", "choose tsc"],
+        &["On a busy machine the warning may be false", "choose tsc"],
     ),
     case("valkey-check-system", "ok", None, &["stay in user space"]),
     case(
@@ -277,7 +277,7 @@ const CASES: &[Case] = &[
         "perf-tree-vdso-falls-back",
         "unknown",
         None,
-        &["continues into the kernel by a system call", "cannot answer by itself"],
+        &["continues into the kernel by a system call", "the vDSO does not serve the read"],
     ),
     case("apt-not-valid-yet", "unknown", None, &["3.2 days", "behind by at least that much"]),
     case(

@@ -76,7 +76,10 @@ fn log_and_bundle_are_asked_alike() {
     assert_eq!(azure["policy"]["conforms"], "tolerated");
     assert_eq!(azure["policy"]["before"][0]["until"], "2026-08-10");
     let contradictions = azure["policy"]["contradictions"].as_array().unwrap();
-    assert!(contradictions[0].as_str().unwrap().contains("by the rules of this kernel"), "{azure}");
+    assert!(
+        contradictions[0].as_str().unwrap().contains("according to the rules of this kernel"),
+        "{azure}"
+    );
     // The line of DMI names the cloud.
     assert_eq!(json(&["--log", EC2, "--policy", "aws"])["policy"]["conforms"], "no");
     let dir = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             id,
             loss,
             Confidence::High,
-            "notsc on the kernel command line keeps the TSC from registering",
+            "notsc on the kernel command line prevents the registration of the TSC",
             vec![cmdline(case, "notsc")],
         );
     }

@@ -138,12 +138,13 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
     let anything = !causes.0.is_empty();
     // The clocksource in use is known, and the evidence does not show whether it is fast or stayed in use.
     if case.slow.is_none() && case.current_name().is_some() && !case.open.is_empty() && !explained {
-        let names: Vec<&str> = case.open.iter().map(|input| input.name()).collect();
+        let names: Vec<String> =
+            case.open.iter().map(|input| crate::headline::with_article(*input)).collect();
         causes.add(
             CauseId::InsufficientEvidence,
             Severity::Info,
             Confidence::High,
-            format!("not in this evidence: {}", names.join(", ")),
+            format!("this evidence does not show {}", names.join(", ")),
             Vec::new(),
         );
     }

@@ -9,7 +9,7 @@ use clocksmith_facts::log::event::Refusal;
 use clocksmith_facts::log::{Entry, Event};
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("a choice of another clocksource was refused"),
+    clause: Some("the kernel refused a choice of another clocksource"),
     consequence: true,
     find,
     any_architecture: true,
@@ -32,8 +32,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         let served = case.current_name() == Some(name.as_str());
         let summary = match refusal {
             Refusal::Unstable => format!(
-                "a choice of {name} was refused permanently: it is unstable, and nothing at run \
-                 time makes it stable again"
+                "the kernel refused a choice of {name}: it is unstable, and remains unstable until the next \
+                 boot"
             ),
             Refusal::NotHres => format!(
                 "a choice of {name} was refused: it cannot serve high resolution timers, or was not yet \

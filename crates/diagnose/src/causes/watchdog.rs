@@ -124,8 +124,8 @@ fn blame(
                 CauseId::TscSkew,
                 loss,
                 Confidence::High,
-                "counters that were read one after the other on several CPUs came back out of order: \
-                 the TSCs are not synchronised"
+                "the watchdog read the counters of several CPUs one after the other, and a later read was \
+                 smaller: the TSCs are not synchronised"
                     .to_owned(),
             );
         }

@@ -97,7 +97,7 @@ pub(super) fn read_then_restarted(log: &KernelLog) -> Option<String> {
             _ => format!("{wanted} was requested for the next boot"),
         };
         format!(
-            "it was {was} ({}); then {change} ({}) and the machine was restarted ({}), and no reading follows",
+            "it was {was} ({}); then {change} ({}), the machine was restarted ({}), and no reading follows",
             log.source(entry),
             log.source(asked),
             log.source(restart)

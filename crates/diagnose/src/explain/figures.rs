@@ -236,8 +236,8 @@ fn long_readout(cs_nsec: i64, wd_nsec: i64) -> Vec<String> {
         )
     } else if difference > 0.0 {
         format!(
-            "They differ by {}: the clocksource jumped ahead, and the kernel's time now includes the jump; \
-             a frequency that is wrong by that factor looks the same.",
+            "They differ by {}: the clocksource jumped ahead, and the kernel's time now includes the jump. A \
+             wrong frequency, in the ratio of the two figures, looks the same.",
             seconds(difference)
         )
     } else {

@@ -52,7 +52,8 @@ fn remedy(advice: &Advice) -> Explanation {
         figures: Vec::new(),
         versions: "See the source.".to_owned(),
         so_what: format!("The risk: {}.", advice.risk),
-        do_what: "clocksmith why proposes it, with its commands, if it helps, and refuses it if it would do harm."
+        do_what: "clocksmith why recommends it, with its commands, if it helps, and refuses it if it would do \
+                  harm."
             .to_owned(),
         see_also: Vec::new(),
         sources: vec![advice.source.to_owned()],

@@ -14,7 +14,8 @@ pub(super) fn said(small: &str) -> Option<String> {
     let (told, took) = found(small)?;
     Some(format!(
         "In the text `sleep {told}` took {took:.3} s. A sleep never ends early, but the shell measures it by the wall clock: something set that \
-         clock back by {:.2} s meanwhile. So the clock runs fast and is corrected again and again, or two programs set it",
+         clock back by {:.2} s meanwhile. The clock runs fast and is corrected again and again, or two programs \
+         set it",
         told - took
     ))
 }

@@ -208,8 +208,8 @@ fn summary(answer: &PolicyAnswer, asked: &[Asked], current: Option<&str>) -> Str
             format!("{name} asks for {wanted}{purpose}, and {current} is in use.")
         }
         (Conformity::Tolerated, Some(one)) if !one.flags_missing.is_empty() => format!(
-            "{name} asks for {wanted}{purpose}, which is in use, and for processor flags that are \
-             missing: {}.",
+            "{name} asks for {wanted}{purpose}, which is in use, and for processor flags that this machine \
+             lacks: {}.",
             one.flags_missing.join(", ")
         ),
         (Conformity::Tolerated, Some(Asked { rule, .. })) => format!(

@@ -52,7 +52,7 @@ fn cannot_have(preferred: &[&str], wanted: &str, current: &str, report: &Report)
     }
     let (available, by) = match (&report.clocksource.available, &report.expected.available) {
         (Some(read), _) => (read, ""),
-        (None, Some(expected)) => (expected, " by the rules of this kernel"),
+        (None, Some(expected)) => (expected, " according to the rules of this kernel"),
         (None, None) => return None,
     };
     if preferred.iter().any(|name| available.iter().any(|listed| listed == name)) {

@@ -33,7 +33,7 @@ pub(super) fn update_firmware(plan: &Plan<'_>) -> Option<Offer> {
         let repeats = plan.likely(C::TscMiscalibrated) && case.log().is_some_and(is_systematic);
         match repeats {
             true => Offer::saying(
-                "on bare metal: update firmware (BIOS): in each boot the refinement finds a \
+                "on bare metal: update the firmware (BIOS), because in each boot the refinement finds a \
                  frequency of the TSC that the later checks do not confirm",
             )
             .citing(
@@ -215,9 +215,9 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
     if coarse == Some(false) {
         return Some(
             Offer::saying(
-                "read the time less often: cache it in the program where that is precise enough",
+                "read the time less often: cache it in the program if that is precise enough",
             )
-            .risking("the cached time is as old as the last read"),
+            .risking("the cached time is the time of the last read"),
         );
     }
     let clock = match coarse {
@@ -236,7 +236,7 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
         _ => "it reads no counter".to_owned(),
     };
     Some(Offer::saying(format!(
-        "read the time less often: {clock} or a cached time where a tick (1 to 10 ms) is precise \
-         enough; {cost}"
+        "read the time less often: use {clock} or a cached time if a tick (1 to 10 ms) is precise enough; \
+         {cost}"
     )))
 }

@@ -107,11 +107,12 @@ fn shows_no_kvm(plan: &Plan<'_>) -> bool {
 fn emulated(plan: &Plan<'_>) -> Offer {
     let says = match plan.case.hypervisor() {
         Some(_) => {
-            "give the guest an invariant TSC: QEMU emulates this processor in software (TCG), where each read is slow"
+            "give the guest an invariant TSC: QEMU emulates this processor in software (TCG), so each read is \
+             slow"
         }
         None => {
-            "give the guest an invariant TSC: the kernel names no hypervisor, so QEMU probably emulates this processor in \
-             software (TCG), where each read is slow"
+            "give the guest an invariant TSC: the kernel names no hypervisor, so QEMU probably emulates this \
+             processor in software (TCG), and each read is slow"
         }
     };
     Offer::saying(says)

@@ -32,6 +32,6 @@ pub(crate) fn next_steps(facts: &Facts, verdict: Verdict, causes: &[Cause]) -> V
             "clocksmith run -- PROGRAM",
         ));
     }
-    steps.push(step("a plan that fixes it permanently", "sudo clocksmith fix"));
+    steps.push(step("a plan that makes reads fast permanently", "sudo clocksmith fix"));
     steps
 }

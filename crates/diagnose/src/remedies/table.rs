@@ -175,7 +175,7 @@ pub(crate) const NEWER_KERNEL_WATCHDOG: Advice = Advice {
     layer: Layer::Boot,
     summary: "use a newer kernel: since 5.16 a TSC that is constant, nonstop and adjustable is not \
               watched on small machines (4 nodes since 6.6, 4 packages since 6.12)",
-    risk: "that of any kernel update",
+    risk: "the usual risk of a kernel update",
     source: "Linux commit b50db7095fe0 (5.16, 2021); 2ed08e4bc532 area, x86/tsc (6.6, 6.12)",
     offer: watchdog::newer_kernel,
 };
@@ -187,7 +187,7 @@ pub(crate) const NEWER_KERNEL_RELIABLE: Advice = Advice {
     summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the warp test between CPUs: from 4.16 to 5.3 \
               tsc-early stays watched although tsc=reliable is on the command line, so it can be demoted before tsc is \
               registered",
-    risk: "that of any kernel update; without the watchdog a fault of the TSC is not reported",
+    risk: "the usual risk of a kernel update; without the watchdog a fault of the TSC is not reported",
     source: "Linux arch/x86/kernel/tsc.c, clocksource_tsc_early (4.16, 2018; 5.4, 2019)",
     offer: watchdog::newer_kernel_reliable,
 };
@@ -296,9 +296,9 @@ pub(crate) const ASK_THE_OPERATOR: Advice = Advice {
 pub(crate) const UPDATE_FIRMWARE: Advice = Advice {
     id: "update-firmware",
     layer: Layer::Firmware,
-    summary: "on bare metal: update firmware (BIOS, SMM, microcode), which sets or changes the TSC of \
-              single CPUs; no kernel parameter is safe for that",
-    risk: "that of any firmware update",
+    summary: "on bare metal: update the firmware (BIOS, SMM, microcode), because it sets or changes the TSC of \
+              single CPUs; no kernel parameter makes such a TSC safe",
+    risk: "the usual risk of a firmware update",
     source: "Linux arch/x86/kernel/tsc_sync.c, TSC_ADJUST checks (4.10 and later)",
     offer: hardware::update_firmware,
 };
@@ -332,7 +332,7 @@ pub(crate) const NEWER_KERNEL: Advice = Advice {
     layer: Layer::Boot,
     summary: "use a newer kernel: xen has a vDSO path since 4.15, kvm-clock has a lower rating than an invariant TSC \
               since 5.1, one package of AMD CPUs counts as synchronised since 6.12",
-    risk: "that of any kernel update",
+    risk: "the usual risk of a kernel update",
     source: "Linux commits 7539b174aef4 (5.1, 2019) and the x86 topology rework (6.12, 2024)",
     offer: hardware::newer_kernel,
 };
@@ -341,8 +341,8 @@ pub(crate) const NEWER_KERNEL: Advice = Advice {
 pub(crate) const CHEAPER_READS: Advice = Advice {
     id: "cheaper-reads",
     layer: Layer::Program,
-    summary: "read the time less often: CLOCK_MONOTONIC_COARSE or a cached time where a tick (1 to \
-              10 ms) is precise enough; it costs no system call on any clocksource",
+    summary: "read the time less often: use CLOCK_MONOTONIC_COARSE or a cached time if a tick (1 to 10 ms) is \
+              precise enough; both cost no system call on any clocksource",
     risk: "the resolution is that of the tick",
     source: "clock_gettime(2); nginx's cached time; Linux vDSO, COARSE clocks (2.6.32 and later)",
     offer: hardware::cheaper_reads,

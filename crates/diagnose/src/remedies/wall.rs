@@ -119,7 +119,8 @@ pub(crate) const DESKTOP_VM: Advice = Advice {
 pub(crate) const ASK_THE_DAEMON: Advice = Advice {
     id: "wall-ask-the-daemon",
     layer: Layer::Runtime,
-    summary: "ask the time daemon why it does not synchronise: usually none of its servers answers",
+    summary: "query the time daemon for the reason why it does not synchronise: usually none of its servers \
+              answers",
     risk: "none: this only queries it",
     source: "chronyc(1), sources and tracking; ntpq(1); timedatectl(1)",
     offer: ask_the_daemon,
@@ -362,8 +363,8 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
     }
     if plan.case.in_guest() {
         offer = offer.instruction(
-            "in a virtual machine the hypervisor states the frequency, or a clock page: compare it with what the host's own \
-             log says, and ask there",
+            "in a virtual machine the hypervisor states the frequency or provides a clock page: compare the \
+             frequency with that in the host's own log, and ask the operator of the host",
         );
     }
     Some(offer.instruction(
@@ -418,8 +419,7 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         .risking("if the wrong source is left, the clock is set to its time")
         .citing("chronyc(1), sources: x; RFC 8633, 3.2, Use enough time sources (2019)"),
         (false, true) => Offer::saying(
-            "ask the time daemon how it judges its sources: they answer, so no firewall blocks \
-             them",
+            "query the time daemon for its state of each source: the sources answer, so no firewall blocks them",
         ),
         (false, false) => Offer::default(),
     };

@@ -79,8 +79,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
         return judged
             .proves(
                 format!(
-                    "nothing about the clocksource: {name} is a clock of a process, a thread or an alarm, which no \
-                     vDSO serves; its reads are system calls on every machine"
+                    "nothing about the clocksource: {name} is a clock of a process, a thread or an alarm; no \
+                     vDSO serves it, so its reads are system calls on every machine"
                 ),
                 "what reads of CLOCK_MONOTONIC and CLOCK_REALTIME cost",
                 MEASURE,

@@ -189,8 +189,8 @@ fn not_served(
         _ if beside => judged
             .proves(
                 format!(
-                    "that this clock is not served from user space there, while others are: the clocksource is not the \
-                     reason. The vDSO of x86 serves this clock {since}"
+                    "that the vDSO does not serve this clock there, and serves others: the clocksource is not \
+                     the reason. The vDSO of x86 serves this clock {since}"
                 ),
                 "the kernel's version",
                 "uname -r",
@@ -204,7 +204,8 @@ fn not_served(
             )
             .weighs(
                 Weight::Nothing,
-                format!("{measured}: a system call, as on every clocksource of x86 where the kernel is older (the vDSO serves this clock {since})."),
+                format!("{measured}: a system call, as on every clocksource of an older x86 kernel (the vDSO \
+                         serves this clock {since})."),
             ),
         Some(true) => judged
             .proves(

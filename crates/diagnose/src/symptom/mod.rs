@@ -337,7 +337,8 @@ fn unknown(
         None if case.current.passing.is_some() => return,
         None => match main.under.as_deref() {
             Some(under) if main.sentence.contains("measured") => format!(
-                " This text says that it was measured with {under} chosen; it does not show which clocksource is in use now."
+                " According to this text, {under} was chosen for the measurement; it does not show which \
+                 clocksource is in use now."
             ),
             _ => " This text does not show which clocksource is in use.".to_owned(),
         },

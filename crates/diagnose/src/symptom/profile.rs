@@ -118,16 +118,16 @@ fn of_time(symptom: &Symptom, profile: &Profile) -> Option<Judged> {
             ),
         Role::Vdso | Role::Library if profile.vdso_fell_back => judged
             .proves(
-                "reads of the time enter the kernel: the stacks continue from the vDSO into a \
-                 system call, so it could not answer by itself",
+                "reads of the time enter the kernel: the stacks continue from the vDSO into a system call, so \
+                 the vDSO did not serve them",
                 "which clocksource is in use (one without a path in the vDSO, such as hpet or acpi_pm), or whether the clock that \
                  is read is one that the vDSO does not serve",
                 SHOW_CURRENT,
             )
             .weighs(
                 Weight::PerhapsSlow,
-                format!("{spent} it continues into the kernel by a system call, so the vDSO cannot \
-                         answer by itself."),
+                format!("{spent} it continues into the kernel by a system call, so the vDSO does not serve the \
+                         read."),
             ),
         Role::Vdso => through_vdso(judged, &spent),
         Role::Library if profile.through_vdso => through_vdso(judged, &spent),

@@ -24,7 +24,8 @@ pub(super) fn judge(symptom: &Symptom, warning: &Warning) -> Judged {
             )
             .weighs(
                 Weight::PerhapsSlow,
-                format!("{product} warns that reads of the time enter the kernel, which is possibly false on a busy machine."),
+                format!("{product} warns that reads of the time enter the kernel. On a busy machine the warning \
+                         may be false."),
             ),
         Rule::Name => Judged::new(symptom, format!("{product} warns of the clocksource's name{named}"))
             .proves(

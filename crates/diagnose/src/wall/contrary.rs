@@ -89,8 +89,8 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         shown.push((&told.places.offered, format!("offset {ahead:+.3} s")));
         if let Some((moves, takes)) = told.unsteady_s {
             clauses.push(format!(
-                "that offset moves by about {} between polls, though a packet takes {} there and back: one of the two clocks \
-                 runs at a wrong rate, or is set again and again",
+                "that offset changes by about {} between polls, although a round trip takes only {}: one of the \
+                 two clocks runs at a wrong rate, or is set again and again",
                 text(moves),
                 text(takes)
             ));
@@ -434,7 +434,7 @@ impl View<'_> {
             (true, false) => (
                 WallState::Unsynchronised,
                 Confidence::High,
-                format!("the wall clock is not known to be right: {clauses}"),
+                format!("it is not known whether the wall clock is correct: {clauses}"),
             ),
             (false, _) => (
                 WallState::Unsynchronised,

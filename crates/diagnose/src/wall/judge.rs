@@ -348,8 +348,8 @@ impl<'a> View<'a> {
             String::new,
             |ppm| {
                 format!(
-                    " Its rate is known only to within {ppm:.0} ppm, as after a first \
-                           measurement: further ones improve that."
+                    " Its rate is known only to within {ppm:.0} ppm, which is usual after the first \
+                     measurement; later measurements are more precise."
                 )
             },
         );

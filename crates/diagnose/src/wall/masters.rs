@@ -82,8 +82,8 @@ impl View<'_> {
             }
         };
         let summary = format!(
-            "{} and {other} each steer the wall clock: the tools set it to the host's time again and again, NTP to its own, \
-             and where the host's clock is wrong the time swings between the two",
+            "{} and {other} each steer the wall clock: the tools set it to the host's time again and again, and \
+             NTP to its own. If the host's clock is wrong, the time swings between the two",
             tools.name
         );
         words.push(sentence(&summary));

@@ -36,7 +36,8 @@ pub(super) fn files_of_the_future(told: Option<&TimeSource>) -> String {
     }
     let more = match most {
         Some(by) if by < SHARED_S => {
-            ". So small a difference is that of two machines which share the files, such as a host and its guest: synchronise both"
+            ". Such a small difference is usual between two machines that share the files, such as a host and \
+             its guest: synchronise both"
         }
         Some(by) if is_near_hours(by) => {
             ". The offset is close to whole hours, so a time zone is probably wrong: the files were copied or unpacked \

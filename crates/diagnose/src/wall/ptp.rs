@@ -145,9 +145,9 @@ impl View<'_> {
             _ => String::new(),
         };
         let summary = format!(
-            "phc2sys corrects the rate of the wall clock by {:.0} ppm, where a crystal needs 100 \
-             ppm at most and NTP reaches 500{off}: the counter runs {way} according to the kernel's \
-             figure for it, or another program steers the same clock",
+            "phc2sys corrects the rate of the wall clock by {:.0} ppm, although a crystal needs at most 100 ppm \
+             and NTP corrects at most 500{off}: the counter runs {way} according to the kernel's figure for it, \
+             or another program steers the same clock",
             ppm.abs()
         );
         words.push(sentence(&summary));

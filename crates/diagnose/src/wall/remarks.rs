@@ -464,9 +464,10 @@ impl View<'_> {
                 (None, None),
             ),
             What::RtcNone if self.tried_one_device() => (
-                "hwclock tried only /dev/rtc0. It goes on to other names where that does not exist: the device exists and could not be \
-                 opened, because another program has it open (chronyd with rtcfile or rtcdevice; `sudo fuser -v /dev/rtc0` names it) or \
-                 the user may not. The system's clock runs without it"
+                "hwclock tried only /dev/rtc0. If that device did not exist, it would try other names. So the \
+                 device exists and could not be opened, because another program has it open (chronyd with \
+                 rtcfile or rtcdevice; `sudo fuser -v /dev/rtc0` names it) or the user may not. The system's \
+                 clock runs without it"
                     .to_owned(),
                 (None, None),
             ),

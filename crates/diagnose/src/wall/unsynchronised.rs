@@ -23,8 +23,9 @@ fn place(told: &TimeSource) -> Option<&Source> {
 
 /// The text for systemd-timesyncd without a server.
 fn asks_nobody() -> String {
-    "systemd-timesyncd has asked no server (Server n/a, Packet count 0): none is configured (NTP= in timesyncd.conf), or it believes that the \
-     network is down, as where systemd-networkd is not in use or is not told of the link (networkctl); a firewall is not the reason"
+    "systemd-timesyncd has asked no server (Server n/a, Packet count 0): none is configured (NTP= in \
+     timesyncd.conf), or it believes that the network is down, for example because systemd-networkd is not in \
+     use or does not manage the link (networkctl); a firewall is not the reason"
         .to_owned()
 }
 

@@ -150,7 +150,7 @@ fn clocksource_that_the_watchdog_names_is_in_use() {
         let report =
             moved(&format!("[   35.169952] clocksource:                       {current}\n"));
         assert_eq!(report.clocksource.current.as_deref(), Some("kvm-clock"), "{current}");
-        assert!(report.clocksource.source.contains("next in rank"), "{current}");
+        assert!(report.clocksource.source.contains("the next lower rating"), "{current}");
     }
 }
 

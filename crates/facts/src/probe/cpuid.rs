@@ -143,8 +143,8 @@ mod x86 {
     }
 
     fn ask(leaf: u32, subleaf: u32) -> Regs {
-        // SAFETY: every x86 CPU that this target runs on has the instruction, it reads no memory,
-        // and `faulting()` was checked first.
+        // SAFETY: every x86 CPU on which this target runs has the instruction; it reads no memory; `faulting()` was
+        // checked first.
         #[allow(unused_unsafe)]
         let regs = unsafe { __cpuid_count(leaf, subleaf) };
         Regs { eax: regs.eax, ebx: regs.ebx, ecx: regs.ecx, edx: regs.edx }

@@ -134,8 +134,8 @@ pub(crate) fn date_of(command: &str) -> Option<Option<&'static str>> {
     rest[at + 1..].iter().all(|word| word.trim_matches(['"', '\'']) == "-u").then_some(Some(with))
 }
 
-/// Parses the output of `date` to seconds since 1970, and its time zone: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3 Nov
-/// 2017 15:20:43 UTC`.
+/// Returns the seconds since 1970 and the time zone from an output of `date`: `Fri Nov  3 15:26:26 UTC 2017`, `Fr  3
+/// Nov 2017 15:20:43 UTC`.
 #[must_use]
 pub fn date_seconds(text: &str) -> Option<(i64, &str)> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();

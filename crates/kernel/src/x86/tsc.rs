@@ -35,7 +35,7 @@ pub(super) fn judge(
     if line.has("notsc") && !Feature::NotscMarks.of(kernel) {
         out.reason(
             "notsc",
-            format!("notsc keeps the TSC from registering{}", machine.cmdline.cite()),
+            format!("notsc prevents the registration of the TSC{}", machine.cmdline.cite()),
             "notsc_setup() in arch/x86/kernel/tsc.c, until 4.18",
         );
         return Verdict { state: TscState::NotRegistered };
@@ -297,7 +297,7 @@ fn unsynchronized(machine: &Machine, trust: &Trust) -> Option<String> {
         return None;
     }
     let head = format!(
-        "the CPU is not Intel ({:?}{}) and has no constant TSC{}",
+        "the CPU is not Intel ({}{}) and has no constant TSC{}",
         machine.vendor.value,
         machine.vendor.cite(),
         machine.constant_tsc.cite()

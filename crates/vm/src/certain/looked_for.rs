@@ -22,9 +22,9 @@ const SEARCH: [&str; 22] = [
     "expr", "diff", "cmp", "find", "jq", "match", "[", "[[", "=", "==", "=~",
 ];
 
-/// The minimal length of the name of an option that is searched for within other words, and names that are common
-/// words.
+/// The minimal length of the name of an option that is searched for within other words.
 const NAME: usize = 4;
+/// Names of options that are also common words.
 const COMMON: &str = "none host auto true false default time name type args accel enforce";
 
 /// Returns the reason why an edit is left: the text has, at this place, a piece that the edit changes.

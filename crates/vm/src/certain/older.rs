@@ -240,7 +240,7 @@ fn spoken_of(text: &str, first: Version) -> Option<(usize, String)> {
             && (built || line.contains("qemu"))
             && let Some(shown) = any_version(&line, first)
         {
-            return Some((at, format!("QEMU {shown} may be what is chosen")));
+            return Some((at, format!("QEMU {shown} may be chosen")));
         }
     }
     None

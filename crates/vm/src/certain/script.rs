@@ -242,7 +242,8 @@ impl<'a> Guard<'a> {
         };
         let Some(first) = found else {
             return Err(format!(
-                "line {line}: another command has the text, or a program that only a run shows"
+                "line {line}: the text is in another command, or the program of the command is known only at \
+                 run time"
             ));
         };
         for word in words.get(..=first).unwrap_or_default() {
@@ -426,7 +427,7 @@ impl<'a> Guard<'a> {
             text.get(edit.span.start..command.span.start).is_some_and(|it| it.trim().is_empty())
                 && text.get(command.span.end..edit.span.end).is_some_and(|it| it.trim().is_empty());
         if !inside || command.span.end > edit.span.end {
-            return cannot("more than the command is on its line");
+            return cannot("the line has more than the command");
         }
         self.direct(command)?;
         let plain = command.assigns.is_empty() && command.redirects.is_empty();
@@ -438,7 +439,7 @@ impl<'a> Guard<'a> {
             command.next.clone().filter(|_| !place.condition && !place.looped && !place.apart)
         else {
             return cannot(
-                "the command is the last one of its list, or not in a plain sequence of commands",
+                "the command is the last one of its list, or is not in a plain sequence of commands",
             );
         };
         if let Some(why) = &self.lines {

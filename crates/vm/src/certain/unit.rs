@@ -96,7 +96,7 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let end = line.get(at..).and_then(|it| it.find(blank)).map_or(line.len(), |n| at + n);
     if line.get(word..end).is_some_and(|word| word.contains('%')) {
         return Err(
-            "systemd replaces the % in that word by something that is not seen here".to_owned()
+            "systemd replaces the % in that word; the result is not known here".to_owned()
         );
     }
     let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };

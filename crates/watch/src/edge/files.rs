@@ -28,8 +28,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the history, and makes its directory if that does not exist; also returns the saved text, oldest
-    /// first.
+    /// Opens the history, and creates its directory if the directory does not exist. Also returns the saved text,
+    /// oldest first.
     ///
     /// # Errors
     /// Returns an error if the directory or the file cannot be made or written, or if another user could have made or

@@ -235,8 +235,8 @@ impl Watch {
         }
     }
 
-    /// A clock outside ran ahead while this guest did not run. It must be so at two readings: a real-time clock may be read
-    /// while it changes.
+    /// Reports that this guest did not run, if a clock outside of the guest ran ahead. Two readings must show it,
+    /// because a real-time clock may be read while it changes.
     fn pause(&mut self, time: f64, before: &WallReading, now: &WallReading, step: i64) {
         let Some((ahead, least)) = ran_ahead(before, now, step) else {
             self.wall.ran_ahead = None;
@@ -286,8 +286,8 @@ impl Watch {
     }
 }
 
-/// Returns how far a clock outside ran ahead of the guest's own between two readings, and the limit of a pause, in
-/// nanoseconds.
+/// Returns how far a clock outside of the guest ran ahead of the guest's clocks between two readings, and the threshold
+/// from which that is a pause, both in nanoseconds. `None` if the two readings are not of the same clock.
 fn ran_ahead(before: &WallReading, now: &WallReading, step: i64) -> Option<(i64, i64)> {
     let (before, now) = (before.other.as_ref()?, now.other.as_ref()?);
     // A step of the wall clock moves it against all others.

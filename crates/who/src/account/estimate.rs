@@ -52,10 +52,9 @@ impl Estimate {
         Self { value: p, low: (middle - half).clamp(0.0, p), high: (middle + half).clamp(p, 1.0) }
     }
 
-    /// A share from draws of several items each: `count` of `all` in each draw. The items of one draw
-    /// resemble each other, so the interval follows from the number of draws and from how much they
-    /// differ (Korn and Graubard's effective number, which also allows for the few draws from which
-    /// the difference is estimated).
+    /// The share in draws of several items each: `count` of `all` items in each draw. The items of one draw resemble
+    /// each other, so the interval follows from the number of draws and from how much they differ (Korn and Graubard's
+    /// effective number, which also allows for the few draws from which the difference is estimated).
     #[must_use]
     pub fn clustered(draws: &[(f64, f64)]) -> Self {
         let draws: Vec<(f64, f64)> = draws.iter().copied().filter(|(_, all)| *all > 0.0).collect();

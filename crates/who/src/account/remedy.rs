@@ -73,7 +73,7 @@ impl Remedy {
                 None,
             ),
             RemedyId::CheaperReads => (
-                "read CLOCK_MONOTONIC_COARSE or a cached time where a tick is precise enough",
+                "read CLOCK_MONOTONIC_COARSE or a cached time if a tick is precise enough",
                 "the time advances once per tick, 1 to 10 ms; a program that waits for or measures less than that \
                  needs the precise clock",
                 None,

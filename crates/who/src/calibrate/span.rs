@@ -14,15 +14,15 @@ pub struct Span {
 
 /// The relative variation of a read's cost by the code around it: a read waits for the instructions before it.
 const SURROUNDINGS: f64 = 0.15;
-/// In a loop of nothing but reads, each read is followed by the next. Elsewhere this many nanoseconds of it pass while
-/// the processor waits for instructions before it, and samples attribute those: 0.8 to 2 ns of 3 on processors of
-/// 2024.
+/// The nanoseconds of a read that overlap with the instructions before it, so that samples attribute them to those
+/// instructions: 0.8 to 2 ns of 3 on processors of 2024. A loop of reads alone does not show this overlap, because each
+/// read follows a read.
 pub(super) const OVERLAP: f64 = 2.0;
 /// Samples find at least this part of a read: 0.25 ns or more of `time` (of 3), a tenth to a half of a read of a
 /// coarse clock.
 const LEAST: f64 = 0.07;
-/// A read in order waits for the instructions before it: for as many as the processor has begun, 30 ns or more of slow
-/// ones on processors of 2024. Samples find the wait at the read.
+/// The longest wait of an ordered read, in nanoseconds. The read waits for all earlier instructions that the processor
+/// has begun; slow ones take 30 ns or more on processors of 2024. Samples attribute the wait to the read.
 const WAIT: f64 = 40.0;
 /// Nanoseconds that a read may wait even in a program that does almost nothing else: an atomic addition next to each
 /// read, such as a counter of events, runs while the read waits for it, so that samples attribute all of it to the

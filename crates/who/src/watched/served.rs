@@ -112,8 +112,9 @@ impl Default for Served {
 }
 
 impl Served {
-    /// Whether a filesystem that no list of mounts has is served: a child queries its kind, once. `paths` lead to a
-    /// file of it; the first one that exists counts.
+    /// Returns whether a program or another machine serves a filesystem that is not in any list of mounts. A child
+    /// process queries the kind of the filesystem, once. `paths` lead to files of the filesystem; the first path that
+    /// exists counts.
     pub(super) fn ask(&mut self, paths: &[&Path], on: Device) -> bool {
         if let Some(known) = self.asked.get(&on) {
             return *known;

@@ -122,8 +122,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns whether a text is the name of a variable. No GRUB command has `=` in its name, and no function can
-/// (`grub-core/script/yylex.l`).
+/// Returns whether a text is the name of a variable, so that `NAME=VALUE` is an assignment and not a command: no GRUB
+/// command has `=` in its name, and no function can (`grub-core/script/yylex.l`).
 fn is_name(text: &str) -> bool {
     let fits = |it: char| it.is_ascii_alphanumeric() || it == '_';
     !text.is_empty() && text.chars().all(fits) && !text.starts_with(|it: char| it.is_ascii_digit())

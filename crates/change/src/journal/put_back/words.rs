@@ -75,8 +75,8 @@ pub(super) fn sets(line: &str, word: &str) -> bool {
     value.split(|it: char| it.is_whitespace() || "\"'".contains(it)).any(plain)
 }
 
-/// Returns the messages about words that a reverted change had added, and that others also have in
-/// their settings.
+/// Returns a message for each word that a reverted change had added and that is also in settings that the change did
+/// not write.
 pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
     let words = all_words(entry);
     let found = words.add.iter().filter_map(|word| {
@@ -85,7 +85,8 @@ pub(super) fn adopted(journal: &Journal, entry: &Entry) -> Vec<String> {
             paths.iter().map(|path| journal.place.shown(path).display().to_string()).collect();
         (!shown.is_empty()).then(|| {
             format!(
-                "{word} is in {} as well: others put it there, so it stays there, and on the entries that are made from it",
+                "{word} is also in {}, and this change did not write it there: it stays there, and on the \
+                 entries that are made from it",
                 shown.join(", ")
             )
         })

@@ -15,14 +15,14 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
         && load > cpus as f64
     {
         out.push(format!(
-            "Load {load:.1} on {cpus} CPUs when it began: p99 and above of single calls, and `max`, \
-             include time of other programs."
+            "The load was {load:.1} on {cpus} CPUs at the start: the percentiles from p99 on and `max` of \
+             single calls include time of other programs."
         ));
     }
     if let Some(others) = noise.others.filter(|share| *share >= OTHERS) {
         out.push(format!(
-            "Other programs used {:.0} % of the CPU of this run: medians are those of undisturbed batches, and \
-             intervals are wider.",
+            "Other programs used {:.0} % of the CPU of this run: the medians are of undisturbed batches, and \
+             the intervals are wider.",
             others * 100.0
         ));
     }

@@ -130,7 +130,7 @@ fn machine(report: &Report) -> String {
             }
             _ => String::new(),
         };
-        let words = format!("{expected}{list}, by the rules of this kernel");
+        let words = format!("{expected}{list}, according to the rules of this kernel");
         row(&mut rows, "Expected", &text(&words));
     }
     if let Some(vdso) = report.expected.vdso {

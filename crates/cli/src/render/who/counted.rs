@@ -21,9 +21,9 @@ pub(super) fn exact(out: &mut String, report: &WhoReport, most: usize, style: St
     );
     if let Some(coarse) = summary.coarse {
         text.push_str(&format!(
-            "; of the calls for clocks with a coarse form, at most {} ({} of all) came within a tick ({:.1} ms) of the \
-             thread's previous read; these calls could use the coarse clock, if the time of the last tick is precise \
-             enough for the program",
+            "; of the calls for clocks with a coarse form, at most {} ({} of all) came within a tick ({:.1} ms) \
+             of the thread's previous read. These calls could use the coarse clock, if a tick is precise enough \
+             for the program",
             coarse.reads,
             percent(coarse.share),
             coarse.tick_ns / 1e6

@@ -29,7 +29,7 @@ pub(super) fn gain(rate: f64, report: &BenchReport, facts: &Facts) -> Option<Gai
     let library = |read| Row::library(read);
     way(
         "clocksmith monotonic_ns".to_owned(),
-        "the order of reads in different threads, within a few nanoseconds",
+        "the order of reads of different threads that are less than a few nanoseconds apart",
         of(library(LibraryRead::Monotonic)),
     );
     way(

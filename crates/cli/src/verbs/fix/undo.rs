@@ -104,9 +104,8 @@ fn take_back(args: &Fix, place: &Place, report: &mut FixReport) -> Result<()> {
 }
 
 /// The effect of `--force`, for the message that nothing was reverted without it.
-pub(super) const FORCE: &str = "Look at them. --force restores their content from before the \
-                                change, and later edits are lost; the boot loader's program \
-                                regenerates its own files";
+pub(super) const FORCE: &str = "Check them. --force restores their content from before the change, and later \
+                                edits are lost; the boot loader's program generates its own files again";
 
 fn undone(report: &mut FixReport, kept: &[String], troubles: &[String]) {
     report.result = Came::Undone;

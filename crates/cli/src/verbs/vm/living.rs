@@ -31,7 +31,7 @@ struct Virsh<'a> {
 /// Looks at every domain.
 pub(super) fn domains(uri: &str, args: &Lint, files: &mut Vec<LintFile>) -> Result<()> {
     // The caller's PATH is not used: root's may have a directory that others can write to.
-    let program = find("virsh").map_err(|error| anyhow!("cannot ask libvirt: {error}"))?;
+    let program = find("virsh").map_err(|error| anyhow!("cannot query libvirt: {error}"))?;
     let virsh = Virsh { program, uri };
     for name in virsh.names()? {
         // As a path it is the file name of the report.

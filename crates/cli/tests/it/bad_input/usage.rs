@@ -19,7 +19,7 @@ fn wrong_usage_is_explained() {
         (&["predict", "--blank", "--hypervisor", "foo"], &["foo", "kvm"]),
         (&["predict", "--blank", "--log", "x"], &["--blank", "--log"]),
         (&["verify", "--duration", "5y"], &["5y", "ms, s, m, h or d"]),
-        (&["verify", "--duration", "0"], &["\"0\"", "nothing can be measured"]),
+        (&["verify", "--duration", "0"], &["\"0\"", "is too short to measure anything"]),
         (&["verify", "--cpus", "a-b"], &["--cpus a-b", "0-3,8"]),
         (&["verify", "--root", "/"], &["measures the machine that it runs on", "why --root"]),
     ];

@@ -28,7 +28,7 @@ pub(super) const VENDOR: Vendor = Vendor {
         },
     }],
     kernels: &[],
-    so_what: "A recommendation of the installation guides, where the kernel offers tsc. It names no \
+    so_what: "A recommendation of the installation guides, for machines whose kernel offers tsc. It names no \
               hypervisor, so it also covers those that do not keep the rate of the TSC.",
     do_what: "Follow it if the guest has an invariant TSC. Otherwise first configure the hypervisor to give the guest \
               one: for a database, too, a forced, unstable TSC is worse than a slow clock.",

@@ -70,8 +70,8 @@ pub(super) const VENDOR: Vendor = Vendor {
             source: known_issue("2026-03-31"),
         },
     ],
-    so_what: "For real time Red Hat prefers tsc and names hpet as the second best. Its profile for \
-              SAP HANA in KVM guests sets tsc, where SAP's own check asks for kvm-clock.",
+    so_what: "For real time Red Hat prefers tsc and names hpet as the second best. Its profile for SAP HANA in \
+              KVM guests sets tsc, although SAP's own check asks for kvm-clock there.",
     do_what: "On real-time kernels keep tsc if the kernel trusts it. In a KVM guest use tsc only with the invariant \
               TSC, and ask the vendor of the database which of the two rules it supports.",
     see_also: &["tsc", "hpet", "tsc=reliable", "SAP"],

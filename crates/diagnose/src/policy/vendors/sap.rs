@@ -173,7 +173,8 @@ pub(super) const VENDOR: Vendor = Vendor {
         power("SLES 15 SP4 before 5.14.21-150400.24.11", SLES_15_4_POWER),
         power("RHEL 9.2 before 5.14.0-284.21.1", RHEL_9_2_POWER),
     ],
-    so_what: "A support condition for HANA: the checks of the vendor look at current_clocksource and report anything else.",
+    so_what: "A support condition for HANA: the checks of the vendor read current_clocksource and report every \
+              other name.",
     do_what: "Match the rule for your platform. On bare metal with a demoted TSC fix the cause first: a forced, unstable \
               TSC is worse than a slow clock.",
     see_also: &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase"],

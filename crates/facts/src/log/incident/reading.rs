@@ -109,7 +109,7 @@ pub enum Hypothesis {
     ClocksourceStuck,
     /// Two reads of the clocksource returned the same cycles: it stopped meanwhile.
     ClocksourceHalted {
-        /// The duration by the reference, in seconds.
+        /// The duration according to the reference, in seconds.
         seconds: f64,
     },
     /// The figure is not an interval: the kernel's conversion of cycles overflowed.

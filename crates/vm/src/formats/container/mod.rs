@@ -361,7 +361,7 @@ fn without_kvm(
         return None;
     }
     let mut finding = Finding::new(rule!("ct-kvm-missing"), at.clone())
-        .fix("devices: [/dev/kvm], where the host has KVM");
+        .fix("devices: [/dev/kvm], if the host has KVM");
     finding.object = Some(format!("image {image}"));
     Some(finding)
 }
@@ -417,7 +417,7 @@ fn plain(value: &str) -> bool {
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
         "q-hv-time-missing" => "remove HV: \"N\"",
-        "q-emulated" => "remove KVM: \"N\", where the host has KVM",
+        "q-emulated" => "remove KVM: \"N\", if the host has KVM",
         "q-hpet-on" => "hpet=off in ARGUMENTS, or nothing: the image sets hpet=off itself",
         _ => return None,
     })

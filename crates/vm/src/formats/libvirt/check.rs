@@ -111,11 +111,11 @@ fn emulated(domain: &Domain<'_>) -> Vec<Finding> {
         out.push(
             finding
                 .summary(words)
-                .fix("type='kvm' where the host has KVM, and no accelerator in qemu:commandline"),
+                .fix("type='kvm' if the host has KVM, and no accelerator in qemu:commandline"),
         );
         return out;
     }
-    out.push(finding.fix("type='kvm', where the host has KVM"));
+    out.push(finding.fix("type='kvm', if the host has KVM"));
     if let Some((feature, true)) = domain.feature("invtsc") {
         let words = "remove the feature, or write type='kvm'";
         out.push(Finding::new(rule!("lv-invtsc-emulated"), feature.open.clone()).fix(words));

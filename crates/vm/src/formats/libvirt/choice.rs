@@ -13,7 +13,7 @@ const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, whic
     policy='require' name='invtsc'/></cpu>";
 /// The reason why a template for machines of any architecture is left.
 const OPEN_ARCH: &str =
-    "only what replaces its placeholder shows the architecture, and only x86 has these";
+    "the architecture is a placeholder, and only x86 has these settings";
 /// The reason why a feature that is there twice is left.
 const TWICE: &str = "invtsc is there twice, which libvirt refuses";
 /// The reason why a part of a domain is left.

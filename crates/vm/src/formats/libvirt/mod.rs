@@ -56,8 +56,8 @@ const SILENT: &str = "capabilities domainCapabilities sysinfo network networkpor
     memoryBacking pm seclabel keywrap launchSecurity name uuid title description domains";
 
 /// The message about a script without a domain that can be read.
-const NO_MACHINE: &str = "no machine was recognised in this script; a domain that it makes can be looked at as a file of its own \
-    (`virsh dumpxml NAME`)";
+const NO_MACHINE: &str = "no machine was recognised in this script; to check a domain that it makes, give its \
+                          file (`virsh dumpxml NAME`)";
 /// The message about an element of the same name that another program has.
 const OTHER_DOMAIN: &str = "its <domain> is not one of libvirt, which has a type= and the parts of a machine (<os>, <memory>, <devices>)";
 /// The message about a file that describes a host.

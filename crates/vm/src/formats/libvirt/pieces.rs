@@ -8,15 +8,15 @@ use std::ops::Range;
 
 /// Parts that a domain has only once.
 const ONCE: [&str; 4] = ["clock", "cpu", "features", "os"];
-/// The limit of excerpts; a text by a person does not have more.
+/// The maximal number of excerpts; a text that a person wrote does not have more.
 const MOST: usize = 64;
 
 /// The reason why nothing of such a text is changed.
 pub(super) const WHY: &str =
     "the text has several parts of one kind, and does not say which one a machine has";
 
-/// Returns the same document once for each excerpt, with blanks for the others, so that places do not change. Empty if
-/// there is only one.
+/// Returns a copy of the document for each excerpt. Blanks replace the other excerpts, so that the positions stay the
+/// same. Empty if there is only one.
 pub(super) fn all(document: &Document, tree: &Tree) -> Vec<Document> {
     if tree.roots.len() < 2 || tree.all("domain").next().is_some() {
         return Vec::new();

@@ -19,7 +19,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
                 }
             }
             Some("emulate") => {
-                let words = "omit mode=: Xen emulates only where it must";
+                let words = "omit mode=: Xen then emulates only if it must";
                 out.push(Finding::new(rule!("lv-xen-tsc-emulated"), span).fix(words));
             }
             _ => {}

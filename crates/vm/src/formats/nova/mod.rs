@@ -289,9 +289,9 @@ fn say(id: &str) -> Option<&'static str> {
         "lv-kvm-hidden" => {
             "openstack flavor unset --property hw:hide_hypervisor_id FLAVOR, or img_hide_hypervisor_id of the image"
         }
-        "lv-emulated" => "virt_type = kvm, where the host has KVM",
+        "lv-emulated" => "virt_type = kvm, if the host has KVM",
         "lv-invtsc-no-freq" => {
-            "nova sets no TSC frequency: leave invtsc out of cpu_model_extra_flags where instances are live-migrated"
+            "nova sets no TSC frequency: omit invtsc from cpu_model_extra_flags if instances are live-migrated"
         }
         _ => return None,
     })

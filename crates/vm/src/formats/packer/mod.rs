@@ -469,7 +469,8 @@ fn say(id: &str) -> Option<&'static str> {
             "[\"-cpu\", \"host,hv-time,hv-relaxed,hv-vapic,hv-spinlocks=0x1fff\"] in qemuargs"
         }
         "q-emulated" => {
-            "accelerator = \"kvm\", and accel=kvm in a -machine of qemuargs, which replaces it; where the host has KVM"
+            "if the host has KVM: accelerator = \"kvm\", and accel=kvm in a -machine of qemuargs, which \
+             replaces it"
         }
         "pve-args-cpu-override" => "put it in cpu_type; then remove -cpu from qemu_additional_args",
         "pve-kvm-disabled" => "remove disable_kvm",

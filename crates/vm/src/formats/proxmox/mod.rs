@@ -351,7 +351,8 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
     out.push(
         Finding::new(rule!("pve-args-cpu-override"), cpu.whole.span())
             .severity(severity)
-            .summary(format!("a -cpu in args replaces the one that Proxmox VE generates: {words} never reaches QEMU"))
+            .summary(format!("a -cpu in args replaces the one that Proxmox VE generates, so QEMU does not get \
+                              {words}"))
             .fix(
                 "put it in cpu: (cpu: TYPE,flags=+aes) or, for other features such as \
                  invtsc, in a separate model in /etc/pve/virtual-guest/cpu-models.conf; then remove \

@@ -6,20 +6,21 @@ use crate::guest::Guest;
 use crate::placed::{Placed, UNKNOWN};
 
 /// The reason why the HPET of Windows is left.
-pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC instead, which loads the host while the guest is idle";
+pub(crate) const TICKS: &str = "without hv-stimer Windows would take its ticks from the RTC, and the guest \
+                                would load the host even while it is idle";
 /// The reason why the HPET of an emulated guest is left.
 const EMULATED: &str = "an emulated guest has no kvm-clock, and its HPET is its best clock";
 /// The reason why an HPET is left if KVM is not requested, or not exclusively.
 const NO_KVM: &str =
-    "the file does not settle that KVM runs the guest; in the emulator the HPET is its best clock";
+    "the file does not show that KVM runs the guest; in the emulator the HPET is the best clock";
 /// The reason why an HPET is left if kvm-clock is disabled.
-const ALONE: &str = "the file does not settle that the guest has a better clock (kvm-clock, an invariant TSC, or the \
-    page of Hyper-V); without one the HPET is better than the ACPI PM timer";
+const ALONE: &str = "the file does not show that the guest has a better clock (kvm-clock, an invariant TSC, or \
+                     the page of Hyper-V); without such a clock, the HPET is better than the ACPI PM timer";
 /// The reason why the HPET of another system is left.
-const OTHER: &str = "without an invariant TSC the HPET is the best clock of this system, or as good as the next one";
+const OTHER: &str = "without an invariant TSC this system has no clock that is better than the HPET";
 /// The reason why a requested HPET is left if the guest may be any system.
-const ASKED: &str = "the file requests the HPET, and does not state which system the guest runs: \
-                     not every system can use kvm-clock; --guest states it";
+const ASKED: &str = "the file requests the HPET and does not state which system the guest runs, and not every \
+                     system can use kvm-clock; --guest states the system";
 /// The reason why an HPET whose properties are set is left.
 const CONFIGURED: &str = "-global sets a property of the HPET, so it may be intended";
 /// The reason why an HPET is left that the guest's command line selects.

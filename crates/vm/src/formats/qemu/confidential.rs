@@ -25,8 +25,8 @@ impl Confidential {
         ["sev", "memory-encryption"].iter().any(|word| text.contains(word)).then_some(Self::Sev)
     }
 
-    /// Returns whether the guest has an invariant TSC. `said` is the setting in the rest of the file; `None` if neither
-    /// decides it.
+    /// Returns whether the guest has an invariant TSC: `None` if neither the kind of guest nor `said` decides it.
+    /// `said` is the setting in the rest of the file.
     pub(crate) fn invtsc(self, said: Option<bool>) -> Option<bool> {
         match self {
             Self::Tdx => Some(true),

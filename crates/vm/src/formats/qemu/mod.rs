@@ -415,7 +415,7 @@ fn command_findings(
     if let Some(program) = emulator {
         out.push(
             Finding::new(rule!("q-emulated"), program.span())
-                .fix("-accel kvm, where the host has KVM"),
+                .fix("-accel kvm, if the host has KVM"),
         );
     }
     out

@@ -394,7 +394,7 @@ fn say(id: &str) -> Option<&'static str> {
             "<timer name='hypervclock' present='yes'/> below <clock> by an XSLT sheet (xml { xslt }), or from provider \
              0.9 on clock = { timer = [{ name = \"hypervclock\", present = \"yes\" }] }"
         }
-        "lv-emulated" => "type = \"kvm\", where the host has KVM",
+        "lv-emulated" => "type = \"kvm\", if the host has KVM",
         "lv-invtsc-no-freq" => {
             "a timer tsc with the frequency of the host (`virsh capabilities` shows it). Leave it if the machine never \
              migrates and is never saved"

@@ -1,8 +1,8 @@
 //! Vagrantfiles for the libvirt provider. They are translated to a libvirt domain, which is checked.
 //!
-//! Only lines of settings are read, not Ruby code: a setting inside a condition or a loop is assumed to apply, except a
-//! device and the driver. Source:
-//! vagrant-libvirt, docs/configuration.markdown and lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
+//! Only lines of settings are read, not Ruby code. A setting inside a condition or a loop is assumed to apply, unless
+//! it is a device or the driver. Source: vagrant-libvirt, docs/configuration.markdown and
+//! lib/vagrant-libvirt/templates/domain.xml.erb (0.12).
 
 #[cfg(test)]
 mod tests;
@@ -192,8 +192,8 @@ fn here_documents(line: &str) -> Vec<String> {
     line.split("<<").skip(1).filter_map(name).collect()
 }
 
-/// Returns whether a line shows a Windows guest: only Windows is reached by WinRM or WinSSH, and has drives with letters
-/// as the destination of a file.
+/// Returns whether a line shows a Windows guest: only a Windows guest is reached through WinRM or WinSSH, or has drive
+/// letters in the destination of a file.
 fn windows(line: &str) -> bool {
     if let Some(to) = destination(line) {
         let drive = to.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -293,7 +293,7 @@ fn say(id: &str) -> Option<&'static str> {
             "NAME.clock_timer :name => 'tsc', :frequency => 'HERTZ'. Leave it if the machine never migrates and is \
              never saved"
         }
-        "lv-emulated" => "NAME.driver = 'kvm', where the host has KVM",
+        "lv-emulated" => "NAME.driver = 'kvm', if the host has KVM",
         _ => return None,
     })
 }

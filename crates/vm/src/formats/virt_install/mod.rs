@@ -483,7 +483,7 @@ fn say(id: &str) -> Option<&'static str> {
         }
         "q-no-hpet-removed" => "remove it: virt-install gives the machine no HPET by default",
         "q-no-acpi-removed" => "remove it, and write --features acpi=off",
-        "lv-emulated" => "--virt-type kvm, where the host has KVM",
+        "lv-emulated" => "--virt-type kvm, if the host has KVM",
         "lv-kvm-hidden" => "remove kvm_hidden=on, or give the guest another clock",
         _ => return None,
     })
