@@ -4,6 +4,7 @@ use crate::USAGE;
 use crate::context::Context;
 use crate::load::{Judgement, Mark, Spent, slowness};
 use crate::may_skip::MaySkip;
+use crate::needs::Need;
 use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan};
 use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
@@ -21,6 +22,9 @@ struct Report {
     not_run: Vec<(&'static str, String)>,
     slow: Vec<String>,
 }
+
+/// Seconds that cargo may fetch before the first step. What is then missing, the steps fetch, or say.
+const FETCH: u64 = 600;
 
 struct Runner {
     context: Context,
@@ -154,7 +158,8 @@ impl Runner {
     /// Dependencies, so that no step's time depends on the network.
     fn fetch(&self) {
         let begun = Instant::now();
-        let fetched = crate::call::call("cargo fetch --locked --quiet").answer(&self.context);
+        let fetched =
+            crate::call::call("cargo fetch --locked --quiet").limit(FETCH).answer(&self.context);
         if let Ok(true) = fetched.map(|answer| answer.good()) {
             say!("dependencies: {} s", begun.elapsed().as_secs());
         } else {
@@ -298,6 +303,18 @@ impl Runner {
 
     fn note(&mut self, step: &Step, done: Done) {
         match done {
+            // A script that says so by mistake, or a step whose needs do not say it.
+            Err(Stop::Skip { reason, network: true })
+                if !crate::needs::of(step).contains(&Need::Network) =>
+            {
+                say!(
+                    "== {}: FAILED (it says that the network is missing, and does not need it: {reason})",
+                    step.name
+                );
+                self.report
+                    .failed
+                    .push(format!("{}: no network, which it does not need: {reason}", step.name));
+            }
             Ok(()) => {
                 say!("== {}: ok", step.name);
                 self.report.ok += 1;
@@ -413,6 +430,16 @@ mod tests {
     use crate::plan::find;
     use crate::step::Tier;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn network_that_a_step_does_not_need_cannot_be_missing() {
+        for (name, good) in [("tree", false), ("advisories", true), ("python", true)] {
+            let mut runner = runner();
+            runner.note(find(name).unwrap(), Err(Stop::no_network("nothing answers")));
+            assert_eq!(runner.report.failed.is_empty(), good, "{name}");
+            assert_eq!(runner.report.skipped.len(), usize::from(good), "{name}");
+        }
+    }
 
     const fn emulated(name: &'static str, run: fn(&Context) -> Done) -> Step {
         Step {
