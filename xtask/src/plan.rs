@@ -249,7 +249,8 @@ fn head() -> Result<String, String> {
 /// The commit of the repository of which a directory is the top.
 fn head_of(top: &Path) -> Result<String, String> {
     let git = |words: &[&str]| {
-        let asked = Command::new("git").arg("-C").arg(top).args(words).output();
+        let asked =
+            without_repository(&mut Command::new("git")).arg("-C").arg(top).args(words).output();
         let answer = asked.map_err(|error| format!("ci: git {}: {error}", words.join(" ")))?;
         let text = if answer.status.success() { &answer.stdout } else { &answer.stderr };
         let text = String::from_utf8_lossy(text).trim().to_owned();
@@ -265,6 +266,21 @@ fn head_of(top: &Path) -> Result<String, String> {
         ));
     }
     git(&["rev-parse", "--verify", "HEAD^{commit}"])
+}
+
+/// A hook of git has these, and then no directory counts.
+pub(crate) fn without_repository(git: &mut Command) -> &mut Command {
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "GIT_PREFIX",
+    ] {
+        git.env_remove(name);
+    }
+    git
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// The summary at the end.
@@ -49,7 +50,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     let begun = begun();
     // Unusable settings are refused before anything is made.
     let ready = || -> Result<_, String> {
-        let may_skip = MaySkip::parse(&std::env::var("MAY_SKIP").unwrap_or_default())?;
+        let may_skip = MaySkip::of_environment()?;
         crate::settings::check(&plan.all(), |name| std::env::var_os(name))?;
         let slowness = slowness().map_err(|error| {
             format!("starting a thread on each processor: {error}; see `ulimit -u`")
@@ -366,7 +367,9 @@ impl Runner {
         let Report { ok, failed, skipped, not_run, slow } = &self.report;
         let reasons: Vec<String> = not_run.iter().map(|(_, reason)| reason.clone()).collect();
         say!();
+        let skips = self.context.skips.lock().unwrap_or_else(PoisonError::into_inner);
         for (word, lines) in [
+            ("a test skipped itself", &skips.lines()),
             ("over its budget", slow),
             ("unsteady", &*self.context.unsteady.borrow()),
             ("not run", &reasons),
@@ -379,25 +382,32 @@ impl Runner {
         }
         let left =
             if not_run.is_empty() { String::new() } else { format!(", {} not run", not_run.len()) };
-        say!(
-            "steps: {ok} ok, {} failed, {} skipped{left}, {} s",
-            failed.len(),
-            skipped.len(),
-            begun.elapsed().as_secs()
-        );
         let tests = self.context.tests();
         if tests != crate::context::Tests::default() {
+            let themselves = match skips.sum() {
+                0 => String::new(),
+                some => format!("; {some} of those that passed skipped themselves"),
+            };
             say!(
-                "tests: {} passed, {} failed, {} skipped",
+                "tests: {} passed, {} failed, {} skipped{themselves}",
                 tests.passed,
                 tests.failed,
                 tests.skipped
             );
         }
-        if !not_run.is_empty() {
-            let names: Vec<&str> = not_run.iter().map(|(name, _)| *name).collect();
-            say!("NOT RUN for want of time: {}", names.join(", "));
-        }
+        // The last line has the counts, and which steps had no time.
+        let names: Vec<&str> = not_run.iter().map(|(name, _)| *name).collect();
+        let names = if names.is_empty() {
+            String::new()
+        } else {
+            format!("; NOT RUN for want of time: {}", names.join(", "))
+        };
+        say!(
+            "steps: {ok} ok, {} failed, {} skipped{left}, {} s{names}",
+            failed.len(),
+            skipped.len(),
+            begun.elapsed().as_secs()
+        );
         if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
