@@ -132,6 +132,16 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&done.stdout), "world\n");
     }
 
+    #[test]
+    fn scripts_find_the_list_where_cd_prints() {
+        let script = ". packaging/offline.sh; is_offline 'x: connection refused' && echo yes";
+        let mut bash = Command::new("bash");
+        bash.args(["-euo", "pipefail", "-c", script]).current_dir(packaging().join(".."));
+        let done = bash.env("CDPATH", ".").output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "yes\n", "{said}");
+    }
+
     /// A python3 with a pip that ends in these words.
     fn python(dir: &Path, words: &str) -> PathBuf {
         use std::os::unix::fs::OpenOptionsExt as _;

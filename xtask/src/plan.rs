@@ -455,6 +455,21 @@ mod tests {
     }
 
     #[test]
+    fn git_does_not_ask_the_repository_of_a_hook() {
+        let mut git = Command::new("git");
+        git.env("GIT_DIR", "/x");
+        let left: Vec<_> =
+            without_repository(&mut git).get_envs().filter(|(_, value)| value.is_some()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        // Who calls it with them set.
+        for script in ["../test.sh", "../.ci/run"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains("\nunset CDPATH GIT_DIR "), "{script}");
+        }
+    }
+
+    #[test]
     fn ci_the_commit_is_that_of_these_sources() {
         if Command::new("git").arg("--version").output().is_err() {
             return;
@@ -463,7 +478,9 @@ mod tests {
         std::fs::create_dir_all(top.join("unpacked")).unwrap();
         let git = |words: &[&str]| {
             let name = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
-            let done = Command::new("git").arg("-C").arg(&top).args(name).args(words).status();
+            let mut git = Command::new("git");
+            let done =
+                without_repository(&mut git).arg("-C").arg(&top).args(name).args(words).status();
             assert!(done.unwrap().success(), "{words:?}");
         };
         git(&["init", "-q"]);
