@@ -10,6 +10,8 @@ if [ -z "${BASH_VERSION-}" ]; then exec bash "$0" "$@"; fi
 set -euo pipefail
 # Modes that tests compare with, and programs that another user starts.
 umask 022
+# With CDPATH, cd prints, and a script that asks where it is gets two lines. A hook of git has the variables of its repository.
+unset CDPATH GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_PREFIX
 # By a link to it, too.
 cd "$(dirname "$(readlink -f "$0")")"
 # Administrators' tools (mke2fs, libvirtd) are there.

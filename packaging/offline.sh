@@ -1,13 +1,17 @@
 # To be sourced by scripts in bash that fetch something: whether the network is missing (75), or something else is wrong (1).
 # shellcheck shell=bash
 
-offline_words=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/offline.txt
+# With CDPATH, cd prints.
+offline_words=$(CDPATH='' cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/offline.txt
 
-# is_offline TEXT: whether what a program printed names a missing network, and no other error.
+# is_offline TEXT: whether the last 40 lines of what a program printed name a missing network, and no other error. For the output of
+# a command that fetches alone: what a test, a guest or a scanner prints may have the same words.
 is_offline() {
+    local last
+    last=$(printf '%s\n' "$1" | grep -viF -e "$(sed -n 's/^-//p' "$offline_words")" | tail -n 40) || true
     # grep reads all of it, because a pipe that is closed early is an error here.
-    ! printf '%s\n' "$1" | grep -iF -e "$(sed -n 's/^!//p' "$offline_words")" >/dev/null &&
-        printf '%s\n' "$1" | grep -iF -e "$(sed '/^[#!]/d' "$offline_words")" >/dev/null
+    ! printf '%s\n' "$last" | grep -iF -e "$(sed -n 's/^!//p' "$offline_words")" >/dev/null &&
+        printf '%s\n' "$last" | grep -iF -e "$(sed '/^[#!-]/d' "$offline_words")" >/dev/null
 }
 
 # fetch COMMAND...: runs it, and shows what it printed if it failed. Returns 0; 75 if the network is missing; else 1.

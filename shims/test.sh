@@ -48,7 +48,7 @@ source_of() {
     source=${source%/Cargo.toml}
     [ -n "$source" ] || {
         echo "shims: cargo names no source of $1 $2" >&2
-        exit 75
+        exit 1
     }
 }
 

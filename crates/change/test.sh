@@ -172,7 +172,7 @@ fi
 
 if [ "${#missing[@]}" -gt 0 ]; then
     printf -v list "%s, " "${missing[@]}"
-    echo "formats not shown to: ${list%, }"
+    echo "formats: not there: ${list%, }"
     exit 77
 fi
 echo "formats: taken by all tools"

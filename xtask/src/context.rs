@@ -3,10 +3,12 @@
 use crate::call::{Call, call};
 use crate::limit::StepLimit;
 use crate::scratch::Guard;
+use crate::skips::Skips;
 use crate::step::{Step, Stop};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// The same crates and features in every cargo command, so that each crate is compiled once.
@@ -35,6 +37,10 @@ pub(crate) struct Context {
     /// The list that the first try of the present step leaves for the second.
     pub(crate) again: RefCell<String>,
     tests: Cell<Tests>,
+    /// Tests that skipped themselves, also in steps beside each other.
+    pub(crate) skips: Arc<Mutex<Skips>>,
+    /// The name of the present step.
+    step: Cell<&'static str>,
     /// Tests that failed, and passed when they were run once more.
     pub(crate) unsteady: RefCell<Vec<String>>,
     /// Seconds beyond the budget that the user requested.
@@ -59,6 +65,8 @@ impl Context {
             done: RefCell::default(),
             again: RefCell::default(),
             tests: Cell::default(),
+            skips: Arc::default(),
+            step: Cell::default(),
             unsteady: RefCell::default(),
             asked: Cell::new(0),
             slowness: Cell::new(1.0),
@@ -71,6 +79,7 @@ impl Context {
     pub(crate) fn beside(&self) -> Context {
         let mut beside = Context::new(&self.dir, self.end);
         beside.guard = self.guard.clone();
+        beside.skips = Arc::clone(&self.skips);
         beside.slowness.set(self.slowness.get());
         beside
     }
@@ -78,6 +87,7 @@ impl Context {
     /// Discards the remains of the last step. The limit of this one begins.
     pub(crate) fn begin_step(&self, step: &Step, short: bool, budget: u64) {
         self.limit.set(Some(StepLimit::new(step.name, budget, self.slowness.get())));
+        self.step.set(step.name);
         self.short.set(short);
         self.asked.set(0);
         self.done.borrow_mut().clear();
@@ -118,8 +128,11 @@ impl Context {
         Ok(())
     }
 
-    /// Adds up cargo's own summaries, one for each test program.
+    /// Adds up cargo's own summaries, one for each test program, and the tests that skipped themselves.
     pub(crate) fn count(&self, text: &str) {
+        if let Ok(mut skips) = self.skips.lock() {
+            skips.count(self.step.get(), text);
+        }
         let mut tests = self.tests.get();
         for line in text.lines().filter(|line| line.starts_with("test result:")) {
             tests.passed += number_before(line, "passed");

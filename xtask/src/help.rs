@@ -30,14 +30,16 @@ could not be compiled. A failing emulated step is run once more: what fails or
 is skipped then has failed, what passes then is named as unsteady. A step over
 its budget has failed, too: its time, less what other programs had of the
 processors, and in proportion to the speed of the machine. A step that does not
-end is ended, with all that it started, after
+end is ended, with its process group (not what has a session of its own), after
 {}.
 
   STRICT=1                a skipped step is a failure, except where a network is
                           missing; MAY_SKIP='STEP STEP:TOOL...': and except
                           these, or these where they lack that tool alone. So
                           is a step that no time was left for, except with
-                          MAY_NOT_RUN=1
+                          MAY_NOT_RUN=1. Tests that skip themselves are counted
+                          at the end; they are no failure, unless a command that
+                          the step test needs is missing
   FUZZ_SECONDS=20         for each fuzz target; FUZZ_SEED=1 begins the same way
                           each time
   PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more

@@ -32,6 +32,7 @@ mod runner;
 mod running;
 mod scratch;
 mod settings;
+mod skips;
 mod step;
 mod steps;
 
@@ -61,7 +62,15 @@ fn tests() -> ExitCode {
         eprintln!("xtask: this is not the top of the sources: call ./test.sh");
         return ExitCode::from(USAGE);
     }
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Result<Vec<String>, _> =
+        std::env::args_os().skip(1).map(|word| word.into_string()).collect();
+    let words = match words {
+        Ok(words) => words,
+        Err(word) => {
+            eprintln!("test.sh: {} is no step; see ./test.sh --help", word.display());
+            return ExitCode::from(USAGE);
+        }
+    };
     let Some(("test", words)) = words.split_first().map(|(verb, rest)| (verb.as_str(), rest))
     else {
         eprintln!("xtask: the only verb is `test`; see ./test.sh --help");
@@ -73,6 +82,11 @@ fn tests() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(plan::Wish::Needs(kind, plan)) => {
+            // An installer works for minutes; what the run would refuse is refused before.
+            if let Err(why) = may_skip::MaySkip::of_environment() {
+                eprintln!("test.sh: {why}");
+                return ExitCode::from(USAGE);
+            }
             needs::print(kind, &plan.all());
             ExitCode::SUCCESS
         }

@@ -14,6 +14,13 @@ impl MaySkip {
         words.map(entry).collect::<Result<_, _>>().map(MaySkip)
     }
 
+    /// Reads `MAY_SKIP`.
+    pub(crate) fn of_environment() -> Result<MaySkip, String> {
+        let words = std::env::var_os("MAY_SKIP").unwrap_or_default();
+        let words = words.into_string();
+        MaySkip::parse(&words.map_err(|_| "MAY_SKIP wants names of steps, in UTF-8")?)
+    }
+
     /// Whether a step may be skipped for this reason. Each part of a reason that names several is looked at.
     pub(crate) fn has(&self, step: &str, reason: &str) -> bool {
         let entries = || self.0.iter().filter(|(name, _)| name == step);
@@ -21,11 +28,11 @@ impl MaySkip {
             return true;
         }
         let reason = reason.to_lowercase();
-        let mut parts = parts(&reason).peekable();
+        let parts = parts(&reason);
         let is_named = |part: &str| {
             entries().any(|(_, lack)| lack.as_ref().is_some_and(|lack| part.contains(lack)))
         };
-        parts.peek().is_some() && parts.all(is_named)
+        !parts.is_empty() && parts.into_iter().all(is_named)
     }
 }
 
@@ -43,10 +50,24 @@ fn entry(word: &str) -> Result<(String, Option<String>), String> {
     find(name).map(|_| (name.to_owned(), lack)).map_err(|why| format!("MAY_SKIP: {why}"))
 }
 
-/// The parts of a reason that name something that is missing.
-fn parts(reason: &str) -> impl Iterator<Item = &str> {
-    let parts = reason.split([';', ',']).map(str::trim);
-    parts.filter(|part| !part.starts_with("the others ") && !part.starts_with("or "))
+/// The parts of a reason that name something that is missing: after `not there: ` each of the list, else what semicolons
+/// separate. Advice (`install it, or name another step`) names nothing.
+fn parts(reason: &str) -> Vec<&str> {
+    let lists = reason.split(';').map(str::trim).filter(|part| !is_advice(part));
+    lists
+        .flat_map(|part| match part.split_once("not there: ") {
+            Some((_, list)) => list.split(',').map(str::trim).collect(),
+            None => vec![part],
+        })
+        .collect()
+}
+
+/// What a part of a reason says besides what is missing.
+fn is_advice(part: &str) -> bool {
+    part.is_empty()
+        || part.starts_with("or .ci/run ")
+        || ["the others ", "the other tests "].iter().any(|begin| part.starts_with(begin))
+        || part.starts_with("install ")
 }
 
 #[cfg(test)]
@@ -75,7 +96,8 @@ mod tests {
     #[test]
     fn may_skip_with_what_may_be_missing_forgives_nothing_else() {
         let may = MaySkip::parse(
-            "deploy:helm.sh targets:riscv64gc-unknown-linux-gnu agreement:go agreement:node",
+            "deploy:helm.sh targets:riscv64gc-unknown-linux-gnu agreement:go agreement:node miri:nightly msrv:rustup \
+             python:cargo formats:tuned targets:aarch64-unknown-none test:strace actions:actionlint",
         )
         .unwrap();
         for (step, reason, forgiven) in [
@@ -98,7 +120,42 @@ mod tests {
             ),
             ("agreement", "the others agree; not there: go, node", true),
             ("agreement", "the others agree; not there: go, java", false),
+            (
+                "actions",
+                "no actionlint: go install github.com/rhysd/actionlint; or .ci/run --tools actions",
+                true,
+            ),
+            ("targets", "no cc, or qemu-user-static", false),
             ("watch", "no helm.sh", false),
+            // Reasons with commas and semicolons of their own.
+            (
+                "miri",
+                "no nightly with Miri: rustup toolchain install nightly -c miri,rust-src",
+                true,
+            ),
+            (
+                "msrv",
+                "no rustup, which has Rust 1.88; install it, or name the step library alone",
+                true,
+            ),
+            ("python", "no cargo, which builds the module; install Rust", true),
+            ("python", "no python3 of version 3.9 or later: apt-get install python3", false),
+            (
+                "targets",
+                "the others are good; not there: qemu-user-static (apt-get install qemu-user-static)",
+                false,
+            ),
+            (
+                "targets",
+                "the others are good; not there: aarch64-unknown-none (rustup target add)",
+                true,
+            ),
+            ("test", "the other tests pass; not there: strace (apt-get install strace)", true),
+            (
+                "test",
+                "the other tests pass; not there: strace (apt-get install strace), patch (apt-get install patch)",
+                false,
+            ),
             ("deploy", "", false),
         ] {
             assert_eq!(may.has(step, reason), forgiven, "{step}: {reason}");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Something that a step cannot do without, or does less without.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -13,6 +14,8 @@ pub(crate) enum Need {
     Tool(&'static str, &'static str),
     /// A Debian package whose absence the step detects itself.
     Package(&'static str),
+    /// A command, in a Debian package, without which some tests of a step skip themselves: a failure under `STRICT`.
+    Within(&'static str, &'static str),
     /// A command that is a component of the toolchain.
     Component(&'static str, &'static str),
     /// A subcommand of cargo, in a crate of that version.
@@ -98,6 +101,7 @@ impl Need {
                 "no Python 3.11 or later: apt-get install python3 brings it from Debian 12 and Ubuntu 24.04 on".to_owned(),
             ),
             Need::Package(_)
+            | Need::Within(..)
             | Need::Target(_)
             | Need::PythonTools
             | Need::Engines
@@ -113,11 +117,12 @@ impl Need {
     /// Its word in `--help`.
     pub(crate) fn word(self) -> Option<&'static str> {
         match self {
-            Need::Tool(command, _) => Some(command),
+            Need::Tool(command, _) | Need::Within(command, _) => Some(command),
             Need::Component(_, component) => Some(component),
             Need::Package(packages) => Some(packages),
             Need::Cargo("deny", _) => Some("cargo-deny"),
             Need::Cargo("fuzz", _) => Some("cargo-fuzz"),
+            Need::Cargo("semver-checks", _) => Some("cargo-semver-checks"),
             Need::Cargo(name, _) => Some(name),
             Need::MdBook(_) => Some("mdbook"),
             Need::Target(triple) => Some(triple),
@@ -137,7 +142,7 @@ impl Need {
     /// The entry for an installer: a kind, and a line for it.
     fn line(self) -> Option<(Kind, String)> {
         match self {
-            Need::Tool(_, package) | Need::Package(package) => {
+            Need::Tool(_, package) | Need::Within(_, package) | Need::Package(package) => {
                 Some((Kind::Packages, package.to_owned()))
             }
             Need::Target(triple) => Some((Kind::Targets, triple.to_owned())),
@@ -155,6 +160,19 @@ impl Need {
             Need::Root | Need::Network => None,
         }
     }
+}
+
+/// Why tests of a step skip themselves, of what could have been installed. What a container without root does not allow is no
+/// need, and only counted.
+pub(crate) fn lacking(needs: &[Need]) -> Option<String> {
+    let absent = needs.iter().filter_map(|need| match need {
+        Need::Within(command, package) if !is_command(command) => {
+            Some(format!("{command} (apt-get install {package})"))
+        }
+        _ => None,
+    });
+    let absent: Vec<String> = absent.collect();
+    (!absent.is_empty()).then(|| format!("the other tests pass; not there: {}", absent.join(", ")))
 }
 
 /// Returns all needs of a step, with those of the steps that it uses.
@@ -193,8 +211,9 @@ pub(crate) fn print(kind: Kind, steps: &[&Step]) {
 
 /// Returns whether a command exists, also among those for administrators.
 pub(crate) fn is_command(name: &str) -> bool {
-    let path = std::env::var("PATH").unwrap_or_default();
-    path.split(':').any(|directory| is_executable(&Path::new(directory).join(name)))
+    // A name of a directory need not be UTF-8.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| is_executable(&directory.join(name)))
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -205,8 +224,23 @@ fn succeeds(words: &[&str]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    let Ok(mut child) = command.spawn() else { return false };
+    let begun = Instant::now();
+    // Only its version is asked for.
+    while begun.elapsed() < ANSWER {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            Err(_) => break,
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
 }
+
+/// How long a tool may take to print its version, on a busy machine, too.
+const ANSWER: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 300 });
 
 /// Whether the compiler has the standard library, or at least `core`, of a target. The compiler is asked, because not every
 /// one is rustup's.
@@ -242,6 +276,26 @@ pub(crate) mod tests {
         let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         assert!(is_executable(&top.join("test.sh")) && !is_executable(&top.join("README.md")));
         assert!(!is_executable(&top) && is_command("sh"));
+    }
+
+    #[test]
+    fn tool_that_does_not_answer_is_not_waited_for() {
+        assert!(succeeds(&["true"]) && !succeeds(&["false"]));
+        let begun = Instant::now();
+        assert!(!succeeds(&["sleep", "100"]) && begun.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn command_that_tests_lack_is_named_and_installed() {
+        let needs = [Need::Within("sh", "dash"), Need::Within("nosuch", "no-such"), Need::Root];
+        assert_eq!(
+            lacking(&needs).unwrap(),
+            "the other tests pass; not there: nosuch (apt-get install no-such)"
+        );
+        assert_eq!(lacking(&[Need::Within("sh", "dash"), Need::Package("nosuch")]), None);
+        let needs = of(crate::plan::find("test").unwrap());
+        assert!(needs.contains(&Need::Within("strace", "strace")));
+        assert_eq!(Need::Within("x", "y").line(), Some((Kind::Packages, "y".to_owned())));
     }
 
     #[test]

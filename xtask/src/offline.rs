@@ -2,15 +2,32 @@
 //!
 //! The words are in `packaging/offline.txt`, which scripts also read (`packaging/offline.sh`).
 
-/// Words that say so; after `!`, words of other errors, beside which the network may well be there.
+/// Words that say so; after `!`, words of other errors, beside which the network may well be there; after `-`, words of
+/// lines that are not looked at.
 const WORDS: &str = include_str!("../../packaging/offline.txt");
 
-/// Whether a text names a network that cannot be reached, and no other error.
+/// The error of a program that fetches is in its last lines.
+const LAST: usize = 40;
+
+/// Whether the end of what a command that fetches has printed names a network that cannot be reached, and no other error.
+/// Not for the output of a test, a guest or a scanner, which may have the same words.
 pub(crate) fn is_offline(text: &str) -> bool {
     let text = text.to_lowercase();
-    let mut words = WORDS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let is_other = |line: &str| line.strip_prefix('!').is_some_and(|words| text.contains(words));
-    !words.clone().any(is_other) && words.any(|line| text.contains(line))
+    let lines: Vec<&str> =
+        text.lines().filter(|line| !words('-').any(|w| line.contains(w))).collect();
+    let last = lines.get(lines.len().saturating_sub(LAST)..).unwrap_or_default();
+    let has = |word: &str| last.iter().any(|line| line.contains(word));
+    !words('!').any(has) && plain().any(has)
+}
+
+/// The words after a sign.
+fn words(sign: char) -> impl Iterator<Item = &'static str> {
+    WORDS.lines().filter_map(move |line| line.strip_prefix(sign))
+}
+
+/// The words without a sign.
+fn plain() -> impl Iterator<Item = &'static str> {
+    WORDS.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '!', '-']))
 }
 
 #[cfg(test)]
@@ -33,6 +50,9 @@ mod tests {
             fatal: unable to access 'https://github.com/RustSec/advisory-db/': Could not resolve host: github.com",
         "E: Failed to fetch http://d/debian/dists/bookworm/InRelease  Could not connect to 127.0.0.1:9\n\
             E: apt-get update --error-on=any failed",
+        "E: Failed to fetch http://d/ca-certificates.deb  Could not connect to d:80 (::1). - connect (111: Connection refused)\n\
+            W: Download is performed unsandboxed as root as file 'x' couldn't be accessed by user '_apt'. - pkgAcquire::Run (13: Permission denied)",
+        "fatal: unable to access 'https://g/db/': CONNECT tunnel failed, response 403",
     ];
 
     /// What they print where something else is wrong.
@@ -46,7 +66,29 @@ mod tests {
         "[ERROR] failed to open advisory database: Permission denied (os error 13)",
         "[ERROR] failed to load advisory database: the index is corrupt",
         "E: Failed to fetch http://d/l.deb  Could not connect to d\nE: Write error - write (28: No space left on device)",
+        // An archive that was reached.
+        "E: Failed to fetch http://d/l.deb  Hash Sum mismatch",
+        "E: Failed to fetch http://d/l.deb  404  Not Found [IP: 192.0.2.1 80]\nW: Connection timed out",
+        "E: Failed to fetch http://d/InRelease  403  Forbidden",
+        "W: The following signatures were invalid: BADSIG 0E98\nE: Failed to fetch http://d/InRelease  Connection failed",
+        "W: The following signatures were invalid: EXPKEYSIG 0E98\nE: Failed to fetch http://d/InRelease  Connection failed",
+        "E: Failed to fetch https://d/InRelease  Certificate verification failed: The certificate is NOT trusted. Connection failed",
+        "fatal: unable to access 'https://g/db/': server certificate verification failed. CAfile: none CRLfile: none",
+        "fatal: unable to access 'https://g/db/': The requested URL returned error: 403",
+        "error sending request for url (https://d/): invalid peer certificate: UnknownIssuer",
+        // What an installation prints, and a guest.
+        "Failed to connect to bus: No such file or directory",
+        "Failed to connect to system scope bus: Connection refused\ndpkg: error processing package tuned (--configure):",
+        "x: Connection refused\nE: Sub-process /usr/bin/dpkg returned an error code (1)",
+        "E: Unable to locate package nosuch\nx: connection refused",
+        "mkdir: cannot create directory: Read-only file system\nconnection refused",
+        "fork: Cannot allocate memory\nconnection refused",
+        "sh: /x: Permission denied\nconnection refused",
+        // Long before the end.
+        FAR,
     ];
+
+    const FAR: &str = "connection refused\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nerror: wrong";
 
     #[test]
     fn is_offline_only_if_the_network_is_named() {
@@ -88,6 +130,16 @@ mod tests {
             .output()
             .unwrap();
         assert_eq!(String::from_utf8_lossy(&done.stdout), "world\n");
+    }
+
+    #[test]
+    fn scripts_find_the_list_where_cd_prints() {
+        let script = ". packaging/offline.sh; is_offline 'x: connection refused' && echo yes";
+        let mut bash = Command::new("bash");
+        bash.args(["-euo", "pipefail", "-c", script]).current_dir(packaging().join(".."));
+        let done = bash.env("CDPATH", ".").output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "yes\n", "{said}");
     }
 
     /// A python3 with a pip that ends in these words.

@@ -249,7 +249,8 @@ fn head() -> Result<String, String> {
 /// The commit of the repository of which a directory is the top.
 fn head_of(top: &Path) -> Result<String, String> {
     let git = |words: &[&str]| {
-        let asked = Command::new("git").arg("-C").arg(top).args(words).output();
+        let asked =
+            without_repository(&mut Command::new("git")).arg("-C").arg(top).args(words).output();
         let answer = asked.map_err(|error| format!("ci: git {}: {error}", words.join(" ")))?;
         let text = if answer.status.success() { &answer.stdout } else { &answer.stderr };
         let text = String::from_utf8_lossy(text).trim().to_owned();
@@ -265,6 +266,21 @@ fn head_of(top: &Path) -> Result<String, String> {
         ));
     }
     git(&["rev-parse", "--verify", "HEAD^{commit}"])
+}
+
+/// A hook of git has these, and then no directory counts.
+pub(crate) fn without_repository(git: &mut Command) -> &mut Command {
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "GIT_PREFIX",
+    ] {
+        git.env_remove(name);
+    }
+    git
 }
 
 #[cfg(test)]
@@ -439,6 +455,21 @@ mod tests {
     }
 
     #[test]
+    fn git_does_not_ask_the_repository_of_a_hook() {
+        let mut git = Command::new("git");
+        git.env("GIT_DIR", "/x");
+        let left: Vec<_> =
+            without_repository(&mut git).get_envs().filter(|(_, value)| value.is_some()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        // Who calls it with them set.
+        for script in ["../test.sh", "../.ci/run"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(text.contains("\nunset CDPATH GIT_DIR "), "{script}");
+        }
+    }
+
+    #[test]
     fn ci_the_commit_is_that_of_these_sources() {
         if Command::new("git").arg("--version").output().is_err() {
             return;
@@ -447,7 +478,9 @@ mod tests {
         std::fs::create_dir_all(top.join("unpacked")).unwrap();
         let git = |words: &[&str]| {
             let name = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
-            let done = Command::new("git").arg("-C").arg(&top).args(name).args(words).status();
+            let mut git = Command::new("git");
+            let done =
+                without_repository(&mut git).arg("-C").arg(&top).args(name).args(words).status();
             assert!(done.unwrap().success(), "{words:?}");
         };
         git(&["init", "-q"]);

@@ -79,6 +79,9 @@ pub(crate) fn run(context: &Context) -> Done {
         .hidden()
         .answer(context)?;
     let mut programs: Vec<Program> = listed.text.lines().filter_map(program).collect();
+    if listed.late.is_some() {
+        return Err(Stop::fail(format!("cargo, which lists the test programs, {}", listed.how())));
+    }
     if !listed.good() || programs.is_empty() {
         return Err(Stop::fail("cargo names no test program"));
     }
@@ -291,6 +294,8 @@ impl Program {
         if let Some(test) = test {
             command.args(["--exact", test]);
         }
+        // What a test that passes prints is hidden, also that it has skipped itself.
+        command.arg("--show-output");
         // As cargo does.
         command
             .current_dir(&self.directory)
@@ -344,6 +349,7 @@ impl Program {
                 Err(error) => text.push_str(&format!("reading what it prints: {error}\n")),
             }
         }
+        let text = crate::skips::without_output(&text);
         let read = readers.iter().all(Result::is_ok);
         let code = ended.and_then(|ended| ended.ok()?.code());
         Ran { good: read && late.is_none() && code == Some(0), code, late, text }

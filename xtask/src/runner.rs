@@ -4,11 +4,13 @@ use crate::USAGE;
 use crate::context::Context;
 use crate::load::{Judgement, Mark, Spent, slowness};
 use crate::may_skip::MaySkip;
+use crate::needs::Need;
 use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan};
 use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// The summary at the end.
@@ -21,6 +23,9 @@ struct Report {
     not_run: Vec<(&'static str, String)>,
     slow: Vec<String>,
 }
+
+/// Seconds that cargo may fetch before the first step. What is then missing, the steps fetch, or say.
+const FETCH: u64 = 600;
 
 struct Runner {
     context: Context,
@@ -45,7 +50,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     let begun = begun();
     // Unusable settings are refused before anything is made.
     let ready = || -> Result<_, String> {
-        let may_skip = MaySkip::parse(&std::env::var("MAY_SKIP").unwrap_or_default())?;
+        let may_skip = MaySkip::of_environment()?;
         crate::settings::check(&plan.all(), |name| std::env::var_os(name))?;
         let slowness = slowness().map_err(|error| {
             format!("starting a thread on each processor: {error}; see `ulimit -u`")
@@ -154,7 +159,8 @@ impl Runner {
     /// Dependencies, so that no step's time depends on the network.
     fn fetch(&self) {
         let begun = Instant::now();
-        let fetched = crate::call::call("cargo fetch --locked --quiet").answer(&self.context);
+        let fetched =
+            crate::call::call("cargo fetch --locked --quiet").limit(FETCH).answer(&self.context);
         if let Ok(true) = fetched.map(|answer| answer.good()) {
             say!("dependencies: {} s", begun.elapsed().as_secs());
         } else {
@@ -298,6 +304,18 @@ impl Runner {
 
     fn note(&mut self, step: &Step, done: Done) {
         match done {
+            // A script that says so by mistake, or a step whose needs do not say it.
+            Err(Stop::Skip { reason, network: true })
+                if !crate::needs::of(step).contains(&Need::Network) =>
+            {
+                say!(
+                    "== {}: FAILED (it says that the network is missing, and does not need it: {reason})",
+                    step.name
+                );
+                self.report
+                    .failed
+                    .push(format!("{}: no network, which it does not need: {reason}", step.name));
+            }
             Ok(()) => {
                 say!("== {}: ok", step.name);
                 self.report.ok += 1;
@@ -349,7 +367,9 @@ impl Runner {
         let Report { ok, failed, skipped, not_run, slow } = &self.report;
         let reasons: Vec<String> = not_run.iter().map(|(_, reason)| reason.clone()).collect();
         say!();
+        let skips = self.context.skips.lock().unwrap_or_else(PoisonError::into_inner);
         for (word, lines) in [
+            ("a test skipped itself", &skips.lines()),
             ("over its budget", slow),
             ("unsteady", &*self.context.unsteady.borrow()),
             ("not run", &reasons),
@@ -362,25 +382,32 @@ impl Runner {
         }
         let left =
             if not_run.is_empty() { String::new() } else { format!(", {} not run", not_run.len()) };
-        say!(
-            "steps: {ok} ok, {} failed, {} skipped{left}, {} s",
-            failed.len(),
-            skipped.len(),
-            begun.elapsed().as_secs()
-        );
         let tests = self.context.tests();
         if tests != crate::context::Tests::default() {
+            let themselves = match skips.sum() {
+                0 => String::new(),
+                some => format!("; {some} of those that passed skipped themselves"),
+            };
             say!(
-                "tests: {} passed, {} failed, {} skipped",
+                "tests: {} passed, {} failed, {} skipped{themselves}",
                 tests.passed,
                 tests.failed,
                 tests.skipped
             );
         }
-        if !not_run.is_empty() {
-            let names: Vec<&str> = not_run.iter().map(|(name, _)| *name).collect();
-            say!("NOT RUN for want of time: {}", names.join(", "));
-        }
+        // The last line has the counts, and which steps had no time.
+        let names: Vec<&str> = not_run.iter().map(|(name, _)| *name).collect();
+        let names = if names.is_empty() {
+            String::new()
+        } else {
+            format!("; NOT RUN for want of time: {}", names.join(", "))
+        };
+        say!(
+            "steps: {ok} ok, {} failed, {} skipped{left}, {} s{names}",
+            failed.len(),
+            skipped.len(),
+            begun.elapsed().as_secs()
+        );
         if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 
@@ -413,6 +440,16 @@ mod tests {
     use crate::plan::find;
     use crate::step::Tier;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn network_that_a_step_does_not_need_cannot_be_missing() {
+        for (name, good) in [("tree", false), ("advisories", true), ("python", true)] {
+            let mut runner = runner();
+            runner.note(find(name).unwrap(), Err(Stop::no_network("nothing answers")));
+            assert_eq!(runner.report.failed.is_empty(), good, "{name}");
+            assert_eq!(runner.report.skipped.len(), usize::from(good), "{name}");
+        }
+    }
 
     const fn emulated(name: &'static str, run: fn(&Context) -> Done) -> Step {
         Step {

@@ -133,7 +133,7 @@ fn followed(
     Ok(Ended { status, late, text: output.kept.text() })
 }
 
-/// Ends a group: at first so that it can undo what it has done.
+/// Ends a group: at first so that it can undo what it has done. What is left of it when its first process has ended is killed.
 fn end(child: &mut Child, output: &mut Output) {
     signal_group(child.id(), "TERM");
     let begun = Instant::now();
@@ -204,7 +204,7 @@ impl Output {
         if self.open {
             kill_group(child);
             let line = format!(
-                "[a process that this has left behind kept its output open for {} s, and was ended]\n",
+                "[a process that this has left behind kept its output open for {} s; its process group was ended]\n",
                 time.as_secs()
             );
             crate::output::write(line.as_bytes());

@@ -105,7 +105,10 @@ fn complaints(text: &str) -> Vec<Complaint> {
             continue;
         }
         let what = "a kernel could not be fetched; the others choose as predicted";
-        let unfetched = failed.then(|| unfetched(&said_of(text, line), what)).flatten();
+        // The error begins behind the name of the boot: a guest's last words are within one.
+        let said = said_of(text, line);
+        let error = said.split_once("FAILED: ").map_or("", |(_, error)| error);
+        let unfetched = failed.then(|| unfetched(error, what)).flatten();
         found.push(Complaint { boot: boot.to_owned(), unfetched });
     }
     found
@@ -140,7 +143,9 @@ no-hpet@6.1    [acpi_pm]  agrees
 q35@6.1     FAILED: the guest said nothing for 60 s
 i386@6.1-pae  FAILED: getting the kernel `6.1-pae` (x): fetching package lists left none
 smp1@6.1    FAILED: getting the kernel `6.1` (x): downloading linux failed (exit status: 100): W: slow
-E: Failed to fetch http://d/pool/linux.deb  Could not connect
+E: Failed to fetch http://d/pool/linux.deb  Could not connect to d:80
+none@6.1    FAILED: getting the kernel `6.1` (x): downloading linux failed (exit status: 100): E: Failed to fetch http://d/l.deb  404  Not Found
+dead@7.x    FAILED: waiting for the guest to say `ready`; its last words: getting the kernel: Connection refused
 old@5.10    FAILED: getting the kernel `5.10` (x): no package matches `x`; the archive may have moved on
 pit@6.1     [tsc]  agrees
     THE CASE FILE EXPECTS [hpet]
@@ -150,10 +155,19 @@ pit@6.1     [tsc]  agrees
         let names: Vec<&str> = found.iter().map(|complaint| complaint.boot.as_str()).collect();
         assert_eq!(
             names,
-            ["smp2@6.1", "no-hpet@6.1", "q35@6.1", "i386@6.1-pae", "smp1@6.1", "old@5.10"]
+            [
+                "smp2@6.1",
+                "no-hpet@6.1",
+                "q35@6.1",
+                "i386@6.1-pae",
+                "smp1@6.1",
+                "none@6.1",
+                "dead@7.x",
+                "old@5.10"
+            ]
         );
         let unfetched: Vec<bool> =
             found.iter().map(|complaint| complaint.unfetched.is_some()).collect();
-        assert_eq!(unfetched, [false, false, false, true, true, false]);
+        assert_eq!(unfetched, [false, false, false, true, true, false, false, false]);
     }
 }

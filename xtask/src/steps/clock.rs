@@ -101,7 +101,8 @@ fn other_targets(context: &Context) -> Done {
     } else {
         missing.push(MUSL);
     }
-    if has_target(AARCH64) && is_command("qemu-aarch64-static") {
+    let emulator = is_command("qemu-aarch64-static");
+    if has_target(AARCH64) && emulator {
         call("cargo test --locked -p clocksmith --lib --test hostile --target")
             .arg(AARCH64)
             .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
@@ -109,7 +110,12 @@ fn other_targets(context: &Context) -> Done {
             .env("CLOCKSMITH_TEST_RUNNER", "qemu-aarch64-static")
             .run(context)?;
     } else {
-        missing.push("aarch64-unknown-linux-musl or qemu-user-static");
+        if !has_target(AARCH64) {
+            missing.push(AARCH64);
+        }
+        if !emulator {
+            missing.push("qemu-user-static (apt-get)");
+        }
     }
     for target in CHECKED {
         if has_target(target) {
@@ -121,10 +127,18 @@ fn other_targets(context: &Context) -> Done {
         }
     }
     match call("packaging/no-std.sh").script(context) {
-        Err(Stop::Skip { .. }) => missing.extend(NONE),
+        Err(Stop::Skip { reason, .. }) => missing.extend(untried(&reason)?),
         other => other?,
     }
     without(&missing)
+}
+
+/// Which of the targets without an operating system `no-std.sh` has not tried, by its last line. Without a compiler it tries
+/// nothing, which is a reason of its own.
+fn untried(reason: &str) -> Result<Vec<&'static str>, Stop> {
+    let named = |target: &&str| reason.split([' ', ',']).any(|word| word == *target);
+    let targets: Vec<&str> = NONE.into_iter().filter(named).collect();
+    if targets.is_empty() { Err(Stop::skip(reason)) } else { Ok(targets) }
 }
 
 /// A target that is not installed is a missing tool, whatever the others say.
@@ -190,6 +204,14 @@ pub(crate) static TSAN: Step = Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn target_that_was_not_tried_is_named_alone() {
+        let line = "the program is good; not tried, because rustup target add is needed: aarch64-unknown-none";
+        assert_eq!(untried(line), Ok(vec![NONE[1]]));
+        assert_eq!(untried(&format!("{line} {}", NONE[0])), Ok(NONE.to_vec()));
+        assert_eq!(untried("no cc"), Err(Stop::skip("no cc")));
+    }
 
     #[test]
     fn target_that_is_not_installed_is_a_missing_tool_and_not_the_network() {

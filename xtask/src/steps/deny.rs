@@ -95,26 +95,30 @@ pub(crate) static ADVISORIES: Step = Step {
     },
 };
 
-/// Why the dependencies of a manifest were not found good. A database that is here but cannot be read does not show that the network is missing.
+/// Why the dependencies of a manifest were not found good. Only the error of the fetch can be a missing network: an advisory may
+/// have any words, and a database that is here but cannot be read is something else.
 fn unchecked(answer: &Answer, checked: &[&str], manifest: &str) -> Stop {
+    if answer.text.lines().any(|line| line.trim_start().starts_with("error[")) {
+        return Stop::fail(format!("{manifest}: a dependency has an advisory"));
+    }
     // Git waits for an archive that does not respond, and prints nothing.
     let waits = answer.is_late() && answer.text.trim().is_empty();
-    if waits || is_offline(&answer.text) {
+    let fetch = answer.text.find("[ERROR] failed to fetch").and_then(|at| answer.text.get(at..));
+    if waits || fetch.is_some_and(is_offline) {
         let which = match checked {
             [] => "for no dependency of any lock file".to_owned(),
             some => format!("but for the lock files of {}", some.join(", ")),
         };
         return Stop::no_network(format!(
-            "advisories: NOT CHECKED, {which}: the advisory database cannot be had; run `./test.sh advisories` where it can"
+            "NOT CHECKED, {which}: the advisory database cannot be had; run `./test.sh advisories` where it can"
         ));
     }
-    if answer.text.contains("advisory database") {
-        return Stop::fail(format!("{manifest}: the advisory database cannot be read: see above"));
+    if fetch.is_some() || answer.text.contains("advisory database") {
+        return Stop::fail(format!(
+            "{manifest}: the advisory database cannot be had or read: see above"
+        ));
     }
-    if answer.late.is_some() {
-        return Stop::fail(format!("{manifest}: cargo deny {}", answer.how()));
-    }
-    Stop::fail(format!("{manifest}: a dependency has an advisory"))
+    Stop::fail(format!("{manifest}: cargo deny {}", answer.how()))
 }
 
 #[cfg(test)]
@@ -157,6 +161,16 @@ mod tests {
                 None,
             ),
             ("error[vulnerability]: x\n", None),
+            ("error[vulnerability]: connection reset by peer\n", None),
+            (
+                "error[unsound]: x\n[ERROR] failed to fetch it: connection reset by peer\nadvisories FAILED\n",
+                None,
+            ),
+            ("warning[x]: connection reset by peer\n", None),
+            (
+                "[ERROR] failed to fetch advisory database: fatal: unable to access 'https://g/': The requested URL returned error: 403",
+                None,
+            ),
         ] {
             assert!(!is_skip(&answer(text, late)), "{text}");
         }

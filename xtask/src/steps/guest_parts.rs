@@ -22,7 +22,8 @@ pub(crate) static STATIC_PROGRAM: Step = Step {
     seconds: 190,
     budget: 400,
     short: None,
-    needs: &[CC, MUSL],
+    // cargo fetches what its target needs besides.
+    needs: &[CC, MUSL, Need::Network],
     uses: &[],
     run: |context| static_program(context, MUSL_TRIPLE, "packaging/build.sh"),
 };
@@ -186,7 +187,23 @@ pub(super) fn unfetched(error: &str, what: &str) -> Option<Stop> {
             "{what}: no Debian archive in apt's configuration: CLOCKSMITH_TESTBED_MIRROR=http://deb.debian.org/debian"
         )));
     }
-    is_offline(error).then(|| Stop::no_network(what))
+    fetching(error).filter(|said| is_offline(said)).map(|_| Stop::no_network(what))
+}
+
+/// What a part of the testbed that fetches has said, if that is where it ended. The words of a guest, of the log of one or
+/// of an emulator are in errors of others.
+fn fetching(error: &str) -> Option<&str> {
+    let error = error.strip_prefix("testbed: ").unwrap_or(error);
+    // "getting the kernel `6.1` (linux-image-*): fetching package lists failed (exit status: 100): ..."
+    let inner = match error.strip_prefix("getting the ") {
+        Some(rest) => rest.split_once("): ").map_or(rest, |(_, inner)| inner),
+        None => error,
+    };
+    let is_fetch = ["fetching ", "downloading "].iter().any(|begin| inner.starts_with(begin));
+    // It fetches and installs. What it says after its own part is of its packages, which `packaging/offline.txt` knows.
+    let is_bootstrap = inner.starts_with("installing ")
+        && inner.lines().next().is_some_and(|first| first.contains(" with mmdebstrap failed "));
+    (is_fetch || is_bootstrap).then_some(inner)
 }
 
 /// The library's reader for guests.
@@ -235,7 +252,7 @@ mod tests {
         let getting = "testbed: getting the kernel `6.1` (linux-image-*): ";
         for end in [
             "fetching package lists left none in /c/apt/bookworm-amd64",
-            "fetching package lists failed (exit status: 100): W: x\nE: Failed to fetch http://d/dists/sid/InRelease  403  Forbidden",
+            "fetching package lists failed (exit status: 100): W: x\nE: Failed to fetch http://d/dists/sid/InRelease  503  Service Unavailable",
             "downloading linux-image=6.1 failed (exit status: 100): E: Failed to fetch http://d/pool/l.deb  Temporary failure resolving 'd'",
         ] {
             assert!(is_network(fetched(2, &format!("{begin}{getting}{end}\n"))), "{end}");
@@ -254,12 +271,45 @@ mod tests {
                 "testbed: fetching package lists failed (exit status: 100): E: Failed to fetch http://d/InRelease  NO_PUBKEY 0E98",
             ),
             (2, "testbed: starting apt-get; the testbed needs apt: No such file or directory"),
+            (
+                2,
+                "testbed: getting the kernel `6.1` (x): downloading linux failed (exit status: 100): E: Failed to fetch http://d/l.deb  404  Not Found",
+            ),
+            (
+                2,
+                "testbed: downloading linux failed (exit status: 100): E: Failed to fetch http://d/l.deb  Hash Sum mismatch",
+            ),
         ] {
             assert_eq!(
                 fetched(code, &format!("{begin}  apt-get update: E: x\n{end}\n")),
                 None,
                 "{end}"
             );
+        }
+    }
+
+    #[test]
+    fn words_of_a_guest_or_of_an_installation_are_no_missing_network() {
+        for (error, network) in [
+            (
+                "testbed: installing Debian 12 with mmdebstrap failed (exit status: 1); it needs root. Its last words:\nE: Failed to fetch http://d/InRelease  Temporary failure resolving 'd'",
+                true,
+            ),
+            (
+                "testbed: installing Debian 12 with mmdebstrap failed (exit status: 1); it needs root. Its last words:\nx: Connection refused\nE: Sub-process /usr/bin/dpkg returned an error code (1)",
+                false,
+            ),
+            (
+                "testbed: installing the boot loader inside the image failed (status 1): x:\nConnection refused",
+                false,
+            ),
+            ("testbed: connecting to the emulator: Connection refused (os error 111)", false),
+            (
+                "testbed: waiting for the guest to say `ready`; its last words: x: Connection reset by peer",
+                false,
+            ),
+        ] {
+            assert_eq!(is_network(unfetched(error, "x")), network, "{error}");
         }
     }
 

@@ -8,6 +8,8 @@ mod boots;
 mod ci_tests;
 mod clock;
 mod deny;
+#[cfg(test)]
+mod deploy_tests;
 mod fuzz;
 mod guest_parts;
 mod guests;

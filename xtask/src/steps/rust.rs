@@ -68,6 +68,9 @@ pub(crate) static FMT: Step = Step {
                 .arg(manifest)
                 .args(colour)
                 .answer(context)?;
+            if answer.late.is_some() {
+                return Err(Stop::fail(format!("cargo fmt {}", answer.how())));
+            }
             if !answer.good() {
                 bad.push(format!("`cargo fmt --all --manifest-path {manifest}`"));
             }
@@ -99,6 +102,9 @@ pub(crate) static CLIPPY: Step = Step {
         match (answer.good(), warnings) {
             (true, 0) => Ok(()),
             (true, _) => Err(Stop::fail("there are warnings above")),
+            (false, _) if answer.late.is_some() => {
+                Err(Stop::fail(format!("the compiler {}", answer.how())))
+            }
             (false, _) => Err(Stop::fail("the workspace does not compile")),
         }
     },
@@ -152,6 +158,16 @@ pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
     },
 };
 
+/// Commands that tests start, and skip themselves without.
+const TEST_NEEDS: &[Need] = &[
+    // The order of system calls that a power cut requires.
+    Need::Within("strace", "strace"),
+    Need::Within("objdump", "binutils"),
+    Need::Within("patch", "patch"),
+    Need::Within("script", "bsdutils"),
+    Need::Within("setpriv", "util-linux"),
+];
+
 pub(crate) static TEST: Step = Step {
     name: "test",
     what: "all tests of all crates that need no guest",
@@ -161,9 +177,15 @@ pub(crate) static TEST: Step = Step {
     seconds: 165,
     budget: crate::programs::BUDGET,
     short: None,
-    needs: &[],
+    needs: TEST_NEEDS,
     uses: &[&COMPILE],
-    run: crate::programs::run,
+    run: |context| {
+        crate::programs::run(context)?;
+        match crate::needs::lacking(TEST_NEEDS).filter(|_| crate::runner::is_set("STRICT")) {
+            Some(reason) => Err(Stop::skip(reason)),
+            None => Ok(()),
+        }
+    },
 };
 
 /// The default tier kills at every fourth of these points.

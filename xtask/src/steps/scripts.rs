@@ -69,7 +69,8 @@ pub(crate) static PYTHON: Step = Step {
     seconds: 15,
     budget: 100,
     short: None,
-    needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv")],
+    // pip fetches what builds the module.
+    needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv"), Need::Network],
     uses: &[],
     run: |context| call("python/test.sh").script(context),
 };

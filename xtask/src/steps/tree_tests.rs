@@ -35,7 +35,8 @@ impl Tree {
 
     fn git(&self, words: &[&str]) {
         let mut command = Command::new("git");
-        command.arg("-C").arg(&self.0).args(words).env_remove("GIT_DIR");
+        crate::plan::without_repository(&mut command);
+        command.arg("-C").arg(&self.0).args(words);
         assert!(command.status().unwrap().success(), "{words:?}");
     }
 
