@@ -60,7 +60,7 @@ pub(super) fn kept(command: &str) -> Option<Kept> {
         "git" if matches!(words.first(), Some(&("show" | "log" | "diff" | "cat-file"))) => {
             Some(Kept::Undated)
         }
-        "man" if !words.is_empty() => Some(Kept::Undated),
+        "man" | "curl" | "wget" if !words.is_empty() => Some(Kept::Undated),
         _ if PRINT.contains(&program) || SEARCH.contains(&program) => {
             let any = PRINT.contains(&program);
             if any && command.contains("<<") {
@@ -192,6 +192,7 @@ mod tests {
             "docker logs logger",
             "git show HEAD:doc/x.txt",
             "man x",
+            "curl -s https://paste.example.org/x",
             "cat <<E",
             "dmesg -F saved.txt",
         ] {

@@ -41,6 +41,7 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| contradicted::by_label(lines))
         .or_else(|| sysfs::several(lines))
         .or_else(|| samples::several(lines))
+        .or_else(|| plays(lines))
         .or_else(|| uml::beside_host(lines))
         .or_else(|| families(lines))
         .or_else(|| boards(lines))
@@ -49,6 +50,33 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| headings::several(lines))
         .or_else(|| compared::two_logs(lines))
         .or_else(|| reprinted::open(lines))
+}
+
+/// What tasks of a play print of the clocksource on several hosts: `ok: [web1] => {` above `"msg": "..."`.
+fn plays(lines: &[String]) -> Option<String> {
+    // A label in a message is covered in the lines.
+    const COVERED: &str = "xxxxxxxxxxxxxxxxxxxx";
+    let mut first: Option<(usize, &str)> = None;
+    for (number, pair) in lines.windows(2).enumerate() {
+        let head = pair[0].trim();
+        let tells = || super::has(&pair[1], "clocksource") || super::has(&pair[1], COVERED);
+        if !head.ends_with("=> {") || !super::has(&pair[1], "\"msg\":") || !tells() {
+            continue;
+        }
+        let Some(host) = headings::of_tool(head) else { continue };
+        match first {
+            Some((place, known)) if known != host => {
+                return Some(format!(
+                    "the tasks in lines {} and {} ran on several hosts ({known}, {host}), and an answer holds for one",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, host)),
+        }
+    }
+    None
 }
 
 /// Parts by which two calibrations differ that noise does not explain; NTP corrects half of it.
@@ -332,6 +360,11 @@ mod tests {
         assert!(is_mixed("A:\n- Current clocksource: hpet\nB:\n- Current clocksource: TSC\n"));
         assert!(is_mixed(&format!("== web1 ==\n{FILE}:tsc\n== web2 ==\n{FILE}:hpet\n")));
         assert!(!is_mixed(&format!("== web1 ==\n{FILE}:tsc\n{FILE}:hpet\n")));
+        let task = |host: &str| {
+            format!("ok: [{host}] => {{\n    \"msg\": \"current_clocksource: tsc\"\n}}\n")
+        };
+        assert!(is_mixed(&(task("web1") + &task("web2"))));
+        assert!(!is_mixed(&(task("web1") + &task("web1"))));
         let section =
             |name: &str, value: &str| format!("[{name}]\ncurrent_clocksource = \"{value}\"\n");
         assert!(is_mixed(&(section("is", "hpet") + &section("goal", "tsc"))));
