@@ -139,16 +139,15 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
         {
             Current {
                 or_listed: list.len() > 1,
-                ..known(
-                    first.clone(),
-                    Confidence::Medium,
-                    format!("{source}: the first one in the list, unless another one was chosen"),
-                )
+                ..known(first.clone(), Confidence::Medium, format!("{source}: {FIRST_OF_LIST}"))
             }
         }
         _ => concluded,
     }
 }
+
+/// How a clocksource was concluded from a list alone.
+pub(crate) const FIRST_OF_LIST: &str = "the first one in the list, unless another one was chosen";
 
 fn unknown(why: &str) -> Current {
     Current {

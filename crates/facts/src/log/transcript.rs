@@ -152,7 +152,8 @@ pub(super) fn told(line: &str) -> Option<Event> {
         return names::is_known(name).then(|| Event::WroteCurrent(name.to_owned()));
     }
     let printed = line.trim_start().starts_with('/');
-    let value = tail.trim_start().strip_prefix(['=', ':', '|'])?;
+    // A row of a table means what its head says (`paste`).
+    let value = tail.trim_start().strip_prefix(['=', ':'])?;
     (!is_setting(line)).then(|| reads(current, value, printed))?
 }
 

@@ -1,9 +1,11 @@
 //! Separates what a host's session shows of other systems: the console of a guest, a log that was fetched over the
 //! network. Their lines follow the command that shows them, up to the host's next prompt.
 
-use super::others::{Until, opened};
-use super::{Section, prompt};
+use super::kept::{Kept, kept};
+use super::others::{Other, Until, opened};
+use super::{Section, foreign, prompt};
 use crate::log::{plain, strip_prefix};
+use crate::names;
 use std::collections::HashSet;
 
 /// Maximum number of other systems in one session.
@@ -50,6 +52,7 @@ pub(super) fn consoles(lines: &[String]) -> Vec<Section> {
     let mut open: Option<Console<'_>> = None;
     let mut openers: Vec<usize> = Vec::new();
     let mut begin = 0;
+    let mut told: Option<Vec<Told>> = None;
     for number in 0..lines.len() {
         if let Some(console) = &open {
             match ends(console, lines, number) {
@@ -74,7 +77,8 @@ pub(super) fn consoles(lines: &[String]) -> Vec<Section> {
             }
             host = Some(named);
         }
-        let Some(other) = opened.filter(|other| other.name.as_deref() != shell.host.or(Some("")))
+        let opened = opened.filter(|other| other.name.as_deref() != shell.host.or(Some("")));
+        let Some(other) = opened.or_else(|| log_of_another_time(lines, number, shell, &mut told))
         else {
             continue;
         };
@@ -111,7 +115,7 @@ pub(super) fn consoles(lines: &[String]) -> Vec<Section> {
 }
 
 /// The prompt and the command of a line, and what the command shows of another system.
-fn read(lines: &[String], at: usize) -> Option<(Shell<'_>, Option<super::others::Other>)> {
+fn read(lines: &[String], at: usize) -> Option<(Shell<'_>, Option<Other>)> {
     let line = lines[at].trim();
     if line.len() > 2000 {
         return None;
@@ -142,6 +146,74 @@ fn read(lines: &[String], at: usize) -> Option<(Shell<'_>, Option<super::others:
     }
     let host = Some(name).filter(|name| !name.is_empty() && !prompt::is_of_a_user(name));
     Some((Shell { host, sign, command }, Some(other)))
+}
+
+/// A line that says which clocksource is in use, and its name.
+type Told = (usize, String);
+
+/// The output of a command that prints the log of another boot, or one that was kept in a file, as of another system; `None`
+/// if the text has no other evidence of the clocksource, and for a log without a date that agrees with it.
+fn log_of_another_time(
+    lines: &[String],
+    at: usize,
+    shell: Shell<'_>,
+    told: &mut Option<Vec<Told>>,
+) -> Option<Other> {
+    let kind = kept(shell.command)?;
+    let ends = |at: &usize| prompt::own(&lines[*at]).is_some() || shell.prints(&lines[*at]);
+    let end = (at + 1..lines.len()).find(ends).unwrap_or(lines.len());
+    if !lines[at + 1..end].iter().any(|line| is_logged(line)) {
+        return None;
+    }
+    let told = told.get_or_insert_with(|| in_use(lines));
+    let (from, to) = (
+        told.partition_point(|(line, _)| *line <= at),
+        told.partition_point(|(line, _)| *line < end),
+    );
+    let (_, name) = told[..from].last().or_else(|| told.get(to))?;
+    let contradicts = || {
+        let last = told[from..to].last();
+        let demotes = |line: &String| {
+            super::has(line, "Marking TSC unstable")
+                || super::has(line, "Marking clocksource 'tsc'")
+        };
+        last.is_some_and(|(_, other)| other != name)
+            || name == "tsc" && lines[at + 1..end].iter().any(demotes)
+    };
+    let apart = kind == Kept::Other || contradicts();
+    apart.then_some(Other { name: None, until: Until::Prompt })
+}
+
+/// The lines that say which clocksource is in use: the content of the file, a label, a switch that was not one of the first.
+fn in_use(lines: &[String]) -> Vec<Told> {
+    const EARLY: [&str; 3] = ["tsc-early", "refined-jiffies", "jiffies"];
+    let mut found = Vec::new();
+    let mut asked = false;
+    for (at, line) in lines.iter().enumerate() {
+        let content =
+            std::mem::take(&mut asked).then(|| line.trim()).filter(|name| names::is_known(name));
+        if let Some(prompt) = prompt::read(line) {
+            asked = prompt.command.contains("current_clocksource");
+            continue;
+        }
+        let switch = || {
+            let (message, _) = strip_prefix(line);
+            let message = message.strip_prefix("clocksource: ").unwrap_or(message);
+            let rest = message.strip_prefix("Switch")?;
+            rest.split_once("to clocksource ").map(|(_, name)| name.trim())
+        };
+        let name = content.map(str::to_owned).or_else(|| foreign::label_of_current(line));
+        let name = name.or_else(|| switch().map(str::to_owned));
+        found.extend(name.filter(|name| !EARLY.contains(&name.as_str())).map(|name| (at, name)));
+    }
+    found
+}
+
+/// Whether a section is the log of another boot, or one that was kept in a file.
+pub(super) fn is_of_another_time(lines: &[String], section: &Section) -> bool {
+    let first = section.lines.first().and_then(|(from, _)| lines.get(*from));
+    let command = first.and_then(|line| prompt::own(line)).map(|found| found.command);
+    section.host.is_none() && command.is_some_and(|command| kept(command).is_some())
 }
 
 /// Whether a line ends what a command shows; `Some(false)` if it may also be a prompt of the other system.
@@ -363,5 +435,49 @@ mod tests {
         ] {
             is(&text, &[]);
         }
+    }
+
+    #[test]
+    fn log_of_another_boot_or_of_a_file_is_apart_from_the_session_that_prints_it() {
+        let wanted = [(Some("kvm1"), "1-2, 6-7"), (None, "3-5")];
+        let of = |command: &str, name: &str| {
+            format!(
+                "{READ}{name}\nroot@kvm1:~# {command}\n{BOOT}root@kvm1:~# uptime\n 22:41 up 2 days\n"
+            )
+        };
+        for command in
+            ["journalctl -k -b -1", "cat /mnt/var/log/dmesg", "cat /sys/fs/pstore/dmesg-1"]
+        {
+            // Whether it agrees with the file or not: it is of another boot.
+            is(&of(command, "tsc"), &wanted);
+            is(&of(command, "hpet"), &wanted);
+        }
+        for command in ["zcat /var/log/kern.log.2.gz", "cat old.txt", "docker logs a", "cat <<E"] {
+            is(&of(command, "tsc"), &wanted);
+            // It may be the reason.
+            is(&of(command, "hpet"), &[]);
+        }
+        for command in ["dmesg", "journalctl -k -b", "journalctl -b 0", "cat /var/log/kern.log"] {
+            is(&of(command, "tsc"), &[]);
+        }
+        // One line of it is enough, and so is the log of now in place of the file.
+        let line = BOOT.split_inclusive('\n').next().unwrap_or_default();
+        let old = format!("root@kvm1:~# zgrep -i tsc old.gz\n{line}");
+        is(&format!("{READ}tsc\n{old}"), &[(Some("kvm1"), "1-2"), (None, "3-4")]);
+        is(&format!("root@kvm1:~# dmesg\n{OWN}{old}"), &[(Some("kvm1"), "1-3"), (None, "4-5")]);
+        // Without another reading it is all that is known.
+        is(&format!("root@kvm1:~# uptime\n 22:41 up 2 days\n{old}"), &[]);
+    }
+
+    #[test]
+    fn log_of_another_boot_is_older_than_the_reading() {
+        let older = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            super::super::older(&consoles(&lines), &lines, &vec![0; lines.len()])
+        };
+        let log = format!("root@kvm1:~# journalctl -k -b -1\n{BOOT}");
+        assert_eq!(older(&format!("{READ}tsc\n{log}")), [false, true]);
+        let other = log.replace("journalctl -k -b -1", "ssh web3 dmesg");
+        assert_eq!(older(&format!("{READ}tsc\n{other}")), [false, false]);
     }
 }

@@ -2,7 +2,7 @@
 //! below it has `current_clocksource: NAME` with another one. A person, or a program, may write such a line of anything; so
 //! it does not outrank the file, and as it may also be newer, the answer is open.
 
-use super::{owner, prompt};
+use super::{foreign, owner, prompt};
 use crate::log::is_setting;
 use crate::names;
 
@@ -68,8 +68,11 @@ fn printed(lines: &[String], at: usize, command: &str) -> Option<At> {
     (reads && names::is_known(name)).then(|| (at + 1, name.to_owned()))
 }
 
-/// The name behind a label that begins a line, of the file or of a script.
+/// The name behind a label of the file anywhere in a line, as it would be read, or behind one of a script that begins a line.
 fn label(line: &str) -> Option<String> {
+    if let Some(name) = foreign::label_of_current(line) {
+        return Some(name);
+    }
     let line = line.trim_start_matches(MARKS);
     let line = if line.starts_with("/sys/") { line.rsplit('/').next()? } else { line };
     let lower = line.to_ascii_lowercase();
@@ -100,6 +103,8 @@ mod tests {
             format!("x\n{FILE}:hpet\n"),
             "x\n- Current clocksource: hpet\n".to_owned(),
             "root@db1:~# ./state\nclocksource: hpet\n".to_owned(),
+            "db2 current_clocksource: hpet\n".to_owned(),
+            "2026-11-02 10:00:01 current_clocksource=hpet\n".to_owned(),
         ] {
             assert!(open(&format!("{cat}{label}")), "{label}");
             assert!(!open(&format!("{cat}{}", label.replace("hpet", "tsc"))), "{label}");

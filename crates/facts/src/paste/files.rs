@@ -81,6 +81,10 @@ pub(super) fn author(line: &str) -> Option<&str> {
         return None;
     }
     let rest = rest.trim_start_matches(['*', '_']);
+    // The heading of a message in a chat: `joe — Today at 10:32 AM`.
+    if let Some(moment) = rest.strip_prefix(" \u{2014} ") {
+        return is_time_at_end(moment).then_some(name);
+    }
     if let Some(kind) = rest.strip_prefix(" \u{b7} ") {
         let kinds = ["comment", "description", "review"];
         return kinds.iter().any(|word| kind.starts_with(word)).then_some(name);
@@ -92,9 +96,32 @@ pub(super) fn author(line: &str) -> Option<&str> {
     (behind.is_empty() || dated && behind.len() < LONGEST).then_some(name)
 }
 
+/// Whether a short text ends with a time of day.
+fn is_time_at_end(text: &str) -> bool {
+    let text = text.trim_end();
+    let bare = ["AM", "PM"].iter().find_map(|half| text.strip_suffix(half)).unwrap_or(text);
+    let time = bare.trim_end().rsplit(' ').next().unwrap_or_default();
+    let is_number =
+        |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    text.len() < LONGEST && time.split_once(':').is_some_and(|(h, m)| is_number(h) && is_number(m))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heading_of_a_message_in_a_chat_names_its_author() {
+        for line in [
+            "joe \u{2014} Today at 10:32 AM",
+            "joe \u{2014} 11/02/2026 9:05",
+            "joe \u{2014} Heute um 10:32 Uhr",
+        ] {
+            let wanted = (!line.ends_with("Uhr")).then_some("joe");
+            assert_eq!(author(line), wanted, "{line}");
+        }
+        assert_eq!(author("hpet \u{2014} it is slow"), None);
+    }
 
     #[test]
     fn name_of_a_file_tells_machines_apart_unless_each_machine_has_it() {

@@ -2,7 +2,8 @@
 //! lines together is valid for none of them.
 
 use super::{
-    Section, columns, compared, contradicted, headings, hosts, prompt, reprinted, sysfs, uml,
+    Section, columns, compared, contradicted, headings, hosts, prompt, reprinted, samples, sysfs,
+    uml,
 };
 use crate::log::{family_of, is_setting, strip_prefix};
 use crate::names;
@@ -12,6 +13,9 @@ const OUTPUT: usize = 64;
 
 /// Lines above a note that are searched for its heading.
 const HEADING_WITHIN: usize = 4;
+
+/// Lines above a reading that are searched for the section of a file.
+const SECTION_WITHIN: usize = 12;
 
 /// Words with which a command begins that reads a file, here or on other machines.
 const READS: [&str; 12] = [
@@ -36,6 +40,8 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| labelled(lines))
         .or_else(|| contradicted::by_label(lines))
         .or_else(|| sysfs::several(lines))
+        .or_else(|| samples::several(lines))
+        .or_else(|| plays(lines))
         .or_else(|| uml::beside_host(lines))
         .or_else(|| families(lines))
         .or_else(|| boards(lines))
@@ -44,6 +50,33 @@ pub fn mixed(lines: &[String]) -> Option<String> {
         .or_else(|| headings::several(lines))
         .or_else(|| compared::two_logs(lines))
         .or_else(|| reprinted::open(lines))
+}
+
+/// What tasks of a play print of the clocksource on several hosts: `ok: [web1] => {` above `"msg": "..."`.
+fn plays(lines: &[String]) -> Option<String> {
+    // A label in a message is covered in the lines.
+    const COVERED: &str = "xxxxxxxxxxxxxxxxxxxx";
+    let mut first: Option<(usize, &str)> = None;
+    for (number, pair) in lines.windows(2).enumerate() {
+        let head = pair[0].trim();
+        let tells = || super::has(&pair[1], "clocksource") || super::has(&pair[1], COVERED);
+        if !head.ends_with("=> {") || !super::has(&pair[1], "\"msg\":") || !tells() {
+            continue;
+        }
+        let Some(host) = headings::of_tool(head) else { continue };
+        match first {
+            Some((place, known)) if known != host => {
+                return Some(format!(
+                    "the tasks in lines {} and {} ran on several hosts ({known}, {host}), and an answer holds for one",
+                    place + 1,
+                    number + 1
+                ));
+            }
+            Some(_) => {}
+            None => first = Some((number, host)),
+        }
+    }
+    None
 }
 
 /// Parts by which two calibrations differ that noise does not explain; NTP corrects half of it.
@@ -154,7 +187,10 @@ fn labelled(lines: &[String]) -> Option<String> {
     for (number, line) in lines.iter().enumerate() {
         let found = reading(line)
             .map(|(label, name)| match label {
-                "" => (decorated(lines, number).unwrap_or_default(), name),
+                "" => {
+                    let heading = decorated(lines, number).or_else(|| bracketed(lines, number));
+                    (heading.unwrap_or_default(), name)
+                }
                 _ => (label, name),
             })
             .or_else(|| note(lines, number));
@@ -182,7 +218,8 @@ fn labelled(lines: &[String]) -> Option<String> {
 /// A reading with its value, and the text before the path, or before the name of the file.
 fn reading(line: &str) -> Option<(&str, String)> {
     let (head, tail) = line.split_once("current_clocksource")?;
-    let value = tail.trim_start().strip_prefix([':', '=', '|'])?.trim();
+    let value = tail.trim_start().strip_prefix([':', '=', '|'])?;
+    let value = value.trim_matches([' ', '\t', '\r', '\'', '"']);
     let label = head.split('/').next().unwrap_or_default().trim();
     names::is_known(value).then(|| (label, value.to_owned()))
 }
@@ -197,6 +234,18 @@ fn decorated(lines: &[String], at: usize) -> Option<&str> {
         (signs >= 4 && line.ends_with(sign) && !name.is_empty() && !name.contains(' '))
             .then_some(name)
     })
+}
+
+/// The section of a configuration file that a reading is in: `[actual]`.
+fn bracketed(lines: &[String], at: usize) -> Option<&str> {
+    let above = lines[..at].iter().rev().take(SECTION_WITHIN).map(|line| line.trim());
+    let name = |line: &'_ str| {
+        let inside = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+        inside.is_some_and(|name| {
+            prompt::is_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    above.take_while(|line| !line.is_empty()).find(|line| name(line))
 }
 
 /// What a command prints inside of a container, of which each may be on another machine: the command up to the name of the
@@ -311,6 +360,16 @@ mod tests {
         assert!(is_mixed("A:\n- Current clocksource: hpet\nB:\n- Current clocksource: TSC\n"));
         assert!(is_mixed(&format!("== web1 ==\n{FILE}:tsc\n== web2 ==\n{FILE}:hpet\n")));
         assert!(!is_mixed(&format!("== web1 ==\n{FILE}:tsc\n{FILE}:hpet\n")));
+        let task = |host: &str| {
+            format!("ok: [{host}] => {{\n    \"msg\": \"current_clocksource: tsc\"\n}}\n")
+        };
+        assert!(is_mixed(&(task("web1") + &task("web2"))));
+        assert!(!is_mixed(&(task("web1") + &task("web1"))));
+        let section =
+            |name: &str, value: &str| format!("[{name}]\ncurrent_clocksource = \"{value}\"\n");
+        assert!(is_mixed(&(section("is", "hpet") + &section("goal", "tsc"))));
+        assert!(!is_mixed(&(section("is", "tsc") + &section("goal", "tsc"))));
+        assert!(!is_mixed(&(section("is", "hpet") + "current_clocksource = \"tsc\"\n")));
         let pod = |pod: &str, name| format!("$ kubectl exec {pod} -- cat {FILE}\n{name}\n");
         assert!(is_mixed(&(pod("a", "tsc") + &pod("b", "hpet"))));
         assert!(!is_mixed(&(pod("a", "tsc") + &pod("b", "tsc"))));

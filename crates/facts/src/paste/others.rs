@@ -48,6 +48,19 @@ const VERBS: [(&str, &str, Until); 25] = [
     ("multipass", "exec", Until::Prompt),
 ];
 
+/// Options with a value in the next word, which names no system.
+const WITH_VALUES: [&str; 9] = [
+    "-n",
+    "--namespace",
+    "-c",
+    "--container",
+    "--context",
+    "-l",
+    "--selector",
+    "--tail",
+    "--since",
+];
+
 /// Verbs after which the words that do not begin with `-` do not name a system.
 const NAMELESS: [&str; 5] =
     ["sol", "shell", "logcat", "get-console-output", "get-serial-port-output"];
@@ -82,7 +95,12 @@ pub(super) fn opened(command: &str) -> Option<Other> {
         return if HERE.contains(&host) { None } else { shown(Some(host), Until::Prompt) };
     }
     let verb = |wanted: &str| words.iter().position(|word| *word == wanted);
-    let name = |after: usize| words[after..].iter().find(|word| !word.starts_with('-')).copied();
+    let name = |after: usize| {
+        let mut names = (after..words.len()).filter(|at| {
+            !words[*at].starts_with('-') && !WITH_VALUES.contains(&words[at.saturating_sub(1)])
+        });
+        names.next().map(|at| words[at])
+    };
     if program == "virsh" && verb("--console").is_some() {
         return verb("start").and_then(|at| shown(name(at + 1), Until::Left));
     }
@@ -123,7 +141,7 @@ pub(super) fn opened(command: &str) -> Option<Other> {
 }
 
 /// The command after `sudo`, `time` and settings of variables.
-fn without_wrappers(mut command: &str) -> &str {
+pub(super) fn without_wrappers(mut command: &str) -> &str {
     const WRAPPERS: [&str; 6] = ["sudo", "doas", "time", "nohup", "env", "setsid"];
     loop {
         let (word, rest) = command.split_once(' ').unwrap_or((command, ""));
@@ -199,6 +217,7 @@ mod tests {
             ("sudo tail -n 40 /var/lib/lxd/logs/web3/console.log", None, Until::Prompt),
             ("grep -i clock ./web3-serial.log | head", None, Until::Prompt),
             ("kubectl logs launcher-web3 -c console", Some("launcher-web3"), Until::Prompt),
+            ("kubectl logs -n kube-system web3", Some("web3"), Until::Prompt),
             ("openstack console log show web3", Some("web3"), Until::Prompt),
             ("adb shell dmesg", None, Until::Prompt),
             ("virt-cat -d web3 /var/log/dmesg", Some("web3"), Until::Prompt),

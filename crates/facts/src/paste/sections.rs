@@ -1,7 +1,7 @@
 //! Separates the machines of one text: by the hosts in prompts, and by readings that contradict each other
 //! without a write between them, as before and after a reboot.
 
-use super::consoles::consoles;
+use super::consoles::{consoles, is_of_another_time};
 use super::{identity, machines, owner, prompt};
 use crate::names;
 
@@ -161,8 +161,9 @@ fn separated(lines: &[String]) -> Option<Vec<Section>> {
     Some(sections.filter(|section| !section.lines.is_empty()).collect())
 }
 
-/// Which sections are older than others: a quoted part of a mail is older than the part that quotes it.
-/// Hosts in prompts are different machines, none of which is older.
+/// Which sections are older than others: a quoted part of a mail is older than the part that quotes it, and a log of another
+/// boot, or of a file, than the readings of the session that prints it. Hosts in prompts are different machines, none of
+/// which is older.
 #[must_use]
 pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool> {
     let depth = |section: &Section| {
@@ -187,9 +188,11 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
         first(section).is_some_and(|at| before.as_ref().is_some_and(|range| range.contains(&at)))
     };
     let quoted = |depth: Option<usize>| depth > least && depth.is_some();
+    let kept = |at: usize| at > 0 && is_of_another_time(lines, &found[at]);
     of.into_iter()
         .zip(found)
-        .map(|(depth, section)| !named && (quoted(depth) || was(section)))
+        .enumerate()
+        .map(|(at, (depth, section))| kept(at) || !named && (quoted(depth) || was(section)))
         .collect()
 }
 

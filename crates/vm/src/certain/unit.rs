@@ -95,9 +95,7 @@ pub(super) fn unit(document: &Document, edit: &Edit) -> Result<Edit, String> {
     let word = line.get(..at).and_then(|it| it.rfind(blank)).map_or(0, |n| n + 1);
     let end = line.get(at..).and_then(|it| it.find(blank)).map_or(line.len(), |n| at + n);
     if line.get(word..end).is_some_and(|word| word.contains('%')) {
-        return Err(
-            "systemd replaces the % in that word; the result is not known here".to_owned()
-        );
+        return Err("systemd replaces the % in that word; the result is not known here".to_owned());
     }
     let Some(moved) = edit.span.start.checked_sub(from) else { return cannot() };
     let within = Edit { span: moved..edit.span.end - from, with: edit.with.clone() };

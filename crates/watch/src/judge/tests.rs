@@ -68,6 +68,18 @@ fn a_clocksource_that_was_not_read_is_not_ok() {
 }
 
 #[test]
+fn the_first_of_a_list_is_not_ok_if_all_of_it_are_as_slow() {
+    let mut listed = report("hpet", "hpet acpi_pm", None, Vec::new());
+    let expect = Thresholds { expect: vec!["hpet".to_owned()], ..Thresholds::default() };
+    let state = |report: &Report, id: &str| point(&judge(report, &expect), id).unwrap().state;
+    assert_eq!(["clocksource", "expected"].map(|id| state(&listed, id)), [State::Ok; 2]);
+    listed.clocksource.source =
+        "x/available_clocksource: the first one in the list, unless another one was chosen"
+            .to_owned();
+    assert_eq!(["clocksource", "expected"].map(|id| state(&listed, id)), [State::Unknown; 2]);
+}
+
+#[test]
 fn with_ntp_says_it_and_does_not_judge() {
     let healthy = report("tsc", "tsc hpet acpi_pm", None, read(23.4, Path::Vdso));
     let judgement = judge(&healthy, &Thresholds::default());

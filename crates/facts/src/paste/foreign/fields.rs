@@ -3,6 +3,7 @@
 
 use super::json;
 use super::labels;
+use crate::paste::prompt;
 
 /// Lines of a comment or an element that does not end, at most: what follows is other text.
 const LINES: usize = 200;
@@ -17,6 +18,8 @@ enum Open {
     /// An element of XML, by its name in `ELEMENTS`.
     Element(usize),
     Comment,
+    /// A manifest with the content of files that a cluster hands out.
+    Settings,
 }
 
 /// Elements of XML that hold free text.
@@ -71,8 +74,17 @@ impl Fields {
             }
             Open::Element(which) => closes(line, ELEMENTS[which]),
             Open::Comment => line.contains("-->"),
+            Open::Settings => {
+                let bare = unquoted(line).trim();
+                if bare == "---" || bare.starts_with("```") || prompt::read(bare).is_some() {
+                    self.open = Open::Nothing;
+                    return None;
+                }
+                false
+            }
         };
-        let free = if self.open == Open::Comment { Free::Labels } else { Free::Whole };
+        let of_labels = matches!(self.open, Open::Comment | Open::Settings);
+        let free = if of_labels { Free::Labels } else { Free::Whole };
         if ends || self.lines > LINES {
             self.open = Open::Nothing;
         }
@@ -82,6 +94,10 @@ impl Fields {
     fn begins(&mut self, line: &str) -> Free {
         let bare = unquoted(line);
         let mut open = |what: Open| (self.open, self.lines) = (what, 0);
+        if ["kind: ConfigMap", "kind: Secret"].contains(&bare.trim()) {
+            open(Open::Settings);
+            return Free::None;
+        }
         if let Some(value) = free_value(bare) {
             let value = value.trim();
             // `|`, `>-`, `|2+`: the lines below are the value.

@@ -2,15 +2,12 @@
 //! Whatever a user names can be called so; this module says where such a label is, and whether its place in the line is one
 //! where a program prints readings.
 
+use super::fronts::{self, Hosts};
 use crate::names;
 use std::ops::Range;
 
 /// Signs before a label that are not words: of lists, quotations, headings and code.
 const MARKS: [char; 8] = [' ', '\t', '>', '-', '*', '+', '#', '`'];
-/// Maximum number of words before a label (`db1 current_clocksource=tsc`, `host A: current_clocksource = tsc`).
-const WORDS: usize = 2;
-/// The same before a colon: `On machine db7: current_clocksource: tsc`.
-const WORDS_OF_HEADING: usize = 4;
 /// Signs of other fields: no program prints a reading behind them.
 const OF_FIELDS: [char; 9] = ['"', '|', '<', '>', ';', '=', '{', ',', '('];
 
@@ -45,9 +42,25 @@ fn value(tail: &str) -> Option<&str> {
 }
 
 fn begins_with_name(value: &str) -> bool {
+    names::is_known(&name_in(value))
+}
+
+/// The name at the beginning of a value, in small letters.
+fn name_in(value: &str) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let end = value.find(|c: char| !is_of_name(c)).unwrap_or(value.len());
-    names::is_known(&value[..end].to_ascii_lowercase())
+    value[..end].to_ascii_lowercase()
+}
+
+/// The name of the clocksource in use in a line that ends with it behind a label of the file.
+pub(super) fn current(line: &str) -> Option<String> {
+    let label =
+        of_file(line).filter(|label| line[label.clone()].contains("current_clocksource"))?;
+    let text = &line[label];
+    let (_, tail) = text.rsplit_once("_clocksource")?;
+    let tail = tail.trim_start_matches(['*', '`', ' ', '\t']).strip_prefix([':', '=', '|'])?;
+    let name = tail.trim_matches([' ', '\t', '\'', '"', '`', '*', '.', '\r']).to_ascii_lowercase();
+    names::is_known(&name).then_some(name)
 }
 
 /// Whether a line has such a label, or consists of the shorter one of a script: `clocksource: hpet`.
@@ -66,17 +79,37 @@ pub(super) fn has_one(line: &str) -> bool {
     of_script || of_file(line).is_some()
 }
 
-/// The label in a line that is behind words, in quotes or in a field of something else: where no program prints a reading,
-/// and what a user named is often shown.
-pub(super) fn in_the_middle(line: &str) -> Option<Range<usize>> {
+/// The label in a line that is behind words, in quotes or in a field of something else, or in the line of a file that is not
+/// one of sysfs: where no program prints a reading, and what a user named is often shown.
+pub(super) fn in_the_middle(line: &str, hosts: &Hosts) -> Option<Range<usize>> {
     let label = of_file(line)?;
     // The sign that begins the row of a table.
     let front = line[..label.start].trim_start_matches(MARKS).trim_start_matches(['|', ' ']);
-    (!may_be_before(front)).then_some(label)
+    let tail = |label: &Range<usize>| {
+        let text = &line[label.clone()];
+        text.find("_clocksource").map_or("", |at| &text[at + "_clocksource".len()..])
+    };
+    let in_a_sentence = tail(&label).trim_start().starts_with("is ");
+    if is_of_another_file(&line[label.clone()]) || !may_be_before(front, hosts, in_a_sentence) {
+        return Some(label);
+    }
+    // `current_clocksource is hpet, expected current_clocksource: tsc`.
+    let from = label.end - tail(&label).len();
+    let second = of_file(&line[from..]).map(|second| second.start + from..second.end + from)?;
+    let name = |label: &Range<usize>| value(tail(label)).map(name_in);
+    let are_current =
+        [&label, &second].iter().all(|label| line[(*label).clone()].contains("current_"));
+    (are_current && name(&label) != name(&second)).then_some(second)
 }
 
-/// Whether a program or a person writes such words before a label: nothing, the name of a host, a date, a few words.
-fn may_be_before(front: &str) -> bool {
+/// Whether a label is the path of a file that is not one of sysfs.
+fn is_of_another_file(label: &str) -> bool {
+    let path = label.split("_clocksource").next().unwrap_or(label);
+    path.starts_with('/') && !path.contains("/sys/") && !path.contains("clocksource0/")
+}
+
+/// Whether a program or a person writes such words before a label.
+fn may_be_before(front: &str, hosts: &Hosts, in_a_sentence: bool) -> bool {
     // The output of a module of Ansible.
     if front.is_empty() || front.trim_start_matches('{').trim() == "\"stdout\": \"" {
         return true;
@@ -88,18 +121,38 @@ fn may_be_before(front: &str) -> bool {
     if abuts || text.contains(OF_FIELDS) || text.contains("  ") || text.contains('\t') {
         return false;
     }
-    let is_stamp = |word: &&str| {
-        word.starts_with(|c: char| c.is_ascii_digit())
-            && word.bytes().all(|b| b.is_ascii_digit() || b":-.,TZ+".contains(&b))
-    };
-    let words: Vec<&str> = text.split(' ').skip_while(is_stamp).collect();
-    let most = if text.ends_with(':') { WORDS_OF_HEADING } else { WORDS };
-    words.len() <= most && !words.contains(&"echo")
+    fronts::may_be(text, hosts, in_a_sentence)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn in_the_middle(line: &str) -> Option<Range<usize>> {
+        super::in_the_middle(line, &Hosts::default())
+    }
+
+    #[test]
+    fn label_of_another_file_or_of_what_is_expected_is_in_the_middle() {
+        for line in [
+            "/home/eve/current_clocksource:hpet",
+            "/home/eve/notes.txt:3:current_clocksource: hpet",
+            "Soll: current_clocksource: tsc",
+            "bob: current_clocksource is hpet",
+            "if current_clocksource is hpet",
+        ] {
+            assert!(in_the_middle(line).is_some(), "{line}");
+        }
+        let both = "CRITICAL - current_clocksource is hpet, expected current_clocksource: tsc";
+        assert_eq!(in_the_middle(both).map(|label| &both[label]), Some("current_clocksource: tsc"));
+        for line in [
+            "/host/sys/devices/system/clocksource/clocksource0/current_clocksource:hpet",
+            "The current_clocksource is hpet",
+            "available_clocksource: tsc hpet current_clocksource: tsc",
+        ] {
+            assert_eq!(in_the_middle(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn label_behind_other_words_or_in_a_field_is_in_the_middle() {

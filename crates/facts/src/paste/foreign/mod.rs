@@ -3,12 +3,13 @@
 //!
 //! A line of such an output is recognised by the command above it (`commands`), by the heading of its table, or by its
 //! own form (`rows`); free text by its key, element or comment (`json`, `fields`). Below a command of which nothing is
-//! known, and behind other words of a line, a label of a reading is none (`speakers`, `labels`). What such text says of a clock is covered before any reader sees the line, so that no reader, and not
+//! known, and behind words of a line that show no machine, a label of a reading is none (`speakers`, `labels`, `fronts`). What such text says of a clock is covered before any reader sees the line, so that no reader, and not
 //! the scan of the kernel log, can take it for evidence; its length and its blanks stay. Not in this module: lines of
 //! programs in a system log (`writers`).
 
 mod commands;
 mod fields;
+mod fronts;
 mod json;
 mod labels;
 mod rows;
@@ -45,6 +46,7 @@ pub(crate) struct Foreign {
     blank: bool,
     free: json::Free,
     fields: fields::Fields,
+    hosts: fronts::Hosts,
 }
 
 impl Foreign {
@@ -70,7 +72,7 @@ impl Foreign {
             Free::None => self.is_chosen(bare, after_blank),
         };
         if !(is_free && tells(bare)) {
-            cover_label(line, bare);
+            cover_label(line, bare, &self.hosts);
             return false;
         }
         line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
@@ -103,6 +105,7 @@ impl Foreign {
     /// Whether the whole line is of such an output.
     fn is_chosen(&mut self, bare: &str, after_blank: bool) -> bool {
         if let Some(listing) = commands::at_prompt(bare) {
+            self.hosts.prompt(bare);
             self.block = listing.map_or(Block::None, Block::Of);
             return false;
         }
@@ -136,18 +139,23 @@ impl Foreign {
 }
 
 /// Covers a label of a reading in the middle of a line (`labels`); the rest of the line stays.
-fn cover_label(line: &mut [u8], bare: &str) {
-    if labels::in_the_middle(bare).is_none() {
+fn cover_label(line: &mut [u8], bare: &str, hosts: &fronts::Hosts) {
+    if labels::in_the_middle(bare, hosts).is_none() {
         return;
     }
     // Other text may have been covered before; only whole characters are.
     let found = std::str::from_utf8(line).map(|text| {
         let begin = text.len() - text.trim_start_matches(['>', ' ', '\t']).len();
-        let label = labels::in_the_middle(&text[begin..]);
+        let label = labels::in_the_middle(&text[begin..], hosts);
         label.map_or(0..0, |label| label.start + begin..label.end + begin)
     });
     let place = found.unwrap_or(0..line.len());
     line[place].iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
+}
+
+/// The name of the clocksource in use in a line that ends with it behind a label, in lines after [`cover`].
+pub(super) fn label_of_current(line: &str) -> Option<String> {
+    labels::current(line)
 }
 
 /// Covers such text in all lines of a text.

@@ -121,6 +121,9 @@ const RUNS: [&str; 7] = ["exec", "run", "debug", "node-shell", "shell", "rsh", "
 /// Whether a command may print a labelled reading; an empty one too, because anything may follow it. `skip` has the words
 /// that are before a command.
 pub(super) fn may_speak(command: &str, skip: &[&str]) -> bool {
+    if prints_files_of_users(command, skip) {
+        return false;
+    }
     if command.is_empty() || READS.iter().any(|text| command.contains(text)) {
         return true;
     }
@@ -138,6 +141,39 @@ pub(super) fn may_speak(command: &str, skip: &[&str]) -> bool {
             || PARTS.iter().any(|text| name.contains(text))
             || CONTAINERS.contains(&name) && words.any(|word| RUNS.contains(&word))
     })
+}
+
+/// Programs that print the files after them.
+const PRINT: [&str; 19] = [
+    "cat", "zcat", "bat", "head", "tail", "more", "less", "zless", "zmore", "grep", "egrep",
+    "fgrep", "zgrep", "rg", "ag", "nl", "tac", "view", "strings",
+];
+/// Where other users, and programs that repeat what users send, write.
+const OF_USERS: [&str; 6] = ["/home", "/var/log", "/var/www", "/var/spool", "/srv", "~"];
+/// Parts of names of files that a report on the machine has.
+const REPORTS: [&str; 3] = ["report", "sos", "clock"];
+
+/// Whether a command prints files, all of which are in places where other users write; what they contain was perhaps not read
+/// from this machine.
+fn prints_files_of_users(command: &str, skip: &[&str]) -> bool {
+    if command.contains([';', '&', '$', '`']) || command.contains("xargs") {
+        return false;
+    }
+    let mut words = command
+        .split('|')
+        .next()
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .skip_while(|word| skip.contains(word));
+    if !words.next().is_some_and(|word| PRINT.contains(&word.rsplit('/').next().unwrap_or(word))) {
+        return false;
+    }
+    let mut paths = words.filter(|word| word.starts_with(['/', '~'])).peekable();
+    paths.peek().is_some()
+        && paths.all(|path| {
+            OF_USERS.iter().any(|place| path.starts_with(place))
+                && !REPORTS.iter().any(|part| path.contains(part))
+        })
 }
 
 #[cfg(test)]
@@ -160,6 +196,10 @@ mod tests {
             "docker run -it x",
             "true; cat x",
             "ssh db1 state",
+            "grep -rn clocksource /sys/devices /home",
+            "cat /home/me/sosreport-db1/x",
+            "cat /var/log/clockcheck.log",
+            "cat x.txt",
         ] {
             assert!(may_speak(command, &["sudo"]), "{command}");
         }
@@ -171,6 +211,9 @@ mod tests {
             "mysql -e 'SHOW PROCESSLIST'",
             "/usr/bin/frobnicate",
             "unknown-program --all",
+            "grep -rn clocksource /home",
+            "sudo tail -2 /var/log/app/app.log",
+            "cat ~eve/notes.txt | head",
         ] {
             assert!(!may_speak(command, &["sudo"]), "{command}");
         }

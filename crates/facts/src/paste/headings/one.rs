@@ -78,11 +78,19 @@ impl Of {
     }
 }
 
-/// The host above its output: `web1 | CHANGED | rc=0 >>` (Ansible), `[1] 01:00:00 [SUCCESS] web1` (pssh).
+/// States of a task in a play of Ansible.
+const STATES: [&str; 4] = ["ok", "changed", "failed", "fatal"];
+
+/// The host above its output: `web1 | CHANGED | rc=0 >>` and `ok: [web1] => {` (Ansible), `[1] 01:00:00 [SUCCESS] web1` (pssh).
 pub(in crate::paste) fn of_tool(line: &str) -> Option<&str> {
     let ansible = line.strip_suffix(">>").and_then(|head| head.split_once(" | "));
     if let Some((host, rest)) = ansible {
         return rest.contains("rc=").then_some(host);
+    }
+    if let Some((state, rest)) = line.split_once(": [") {
+        let (host, rest) = rest.split_once(']')?;
+        let goes_on = rest.trim().is_empty() || rest.trim_start().starts_with("=>");
+        return (STATES.contains(&state) && goes_on && prompt::is_name(host)).then_some(host);
     }
     let (head, host) = line.strip_prefix('[')?.rsplit_once(' ')?;
     (head.ends_with("[SUCCESS]") || head.ends_with("[FAILURE]")).then_some(host)

@@ -34,6 +34,25 @@ const OTHERS: [&str; 16] = [
     "supported",
 ];
 
+/// Heads of a column with what is so, in small letters.
+const VALUES: &str = "value values result output actual current now reading observed measured found state status detail \
+    details info this my the on of in use information data content system machine host server node vm guest laptop desktop wert werte ergebnis \
+    aktuell ist valeur valeurs résultat actuel valor valores resultado valore risultato waarde wartość hodnota värde verdi \
+    значение результат 值 数值 当前值 结果 値 結果 現在 값";
+
+/// Whether the head of a table of two columns is above values that were read: none, one of a list, or the name of a machine. Of
+/// another one, in any language, it is not known that it shows what is so.
+fn is_of_values(page: &Page<'_>, head: usize, cells: &[String]) -> bool {
+    let below = page.line(head + 1).trim_start();
+    if !(below.starts_with("|-") || below.starts_with("|:") || below.starts_with("| -")) {
+        return true;
+    }
+    let [_, head] = cells else { return true };
+    let names_one = !head.contains(' ') && head.bytes().any(|b| b.is_ascii_digit());
+    let is_known = |word: &str| VALUES.split_ascii_whitespace().any(|known| known == word);
+    names_one || head.is_empty() || head.split(' ').all(is_known)
+}
+
 /// Reads a row.
 pub(super) fn row(page: &mut Page<'_>, at: usize) -> usize {
     let cells = |line: &str| -> Vec<String> {
@@ -56,8 +75,9 @@ pub(super) fn row(page: &mut Page<'_>, at: usize) -> usize {
         _ => return 0,
     };
     let is_of_others = table::head(page.lines(), at).is_some_and(|head| {
-        let head = page.line(head).to_lowercase();
-        OTHERS.iter().any(|word| head.contains(word))
+        let lower = page.line(head).to_lowercase();
+        OTHERS.iter().any(|word| lower.contains(word))
+            || row.len() == 2 && !is_of_values(page, head, &cells(page.line(head)))
     });
     let is_head = page.line(at + 1).trim_start().starts_with("|-")
         || page.line(at + 1).trim_start().starts_with("|:");
@@ -76,6 +96,9 @@ mod tests {
         for text in [
             "| Item | Value |\n|---|---|\n| Kernel | 6.8 |\n| Clocksource | hpet |\n",
             "| **Clock source** | `hpet` |\n",
+            "| Kernel | 6.8 |\n| Clocksource | hpet |\n",
+            "| Eigenschaft | Wert |\n|---|---|\n| Clocksource | hpet |\n",
+            "| Property | web7 |\n| --- | --- |\n| Clocksource | hpet |\n",
             "| current_clocksource | hpet |\n",
             "| Clocksource |`cat /sys/devices/system/clocksource/clocksource0/current_clocksource`| hpet |\n",
         ] {
@@ -83,6 +106,10 @@ mod tests {
         }
         for text in [
             "| Setting | Recommended |\n|---|---|\n| Clocksource | hpet |\n",
+            "| Einstellung | Empfohlen |\n|---|---|\n| Clocksource | hpet |\n",
+            "| \u{53c2}\u{6570} | \u{63a8}\u{8350}\u{503c} |\n|---|---|\n| Clocksource | hpet |\n",
+            "| Param\u{e8}tre | Valeur recommand\u{e9}e |\n|---|---|\n| Clocksource | hpet |\n",
+            "| Parameter | Ziel |\n| --- | --- |\n| Clocksource | hpet |\n",
             "| Clocksource | tsc |\n|---|---|\n| cost | 20 ns |\n",
             "| | node-a | node-b |\n|---|---|---|\n| Clocksource | tsc | hpet |\n",
             "| Clocksource | which one? |\n",

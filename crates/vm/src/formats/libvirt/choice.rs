@@ -12,8 +12,7 @@ use crate::formats::qemu::confidential::WHY;
 const WITHOUT_MODE: &str = "the domain has no <cpu> with a mode or a model, which invtsc needs: <cpu mode='host-passthrough'><feature \
     policy='require' name='invtsc'/></cpu>";
 /// The reason why a template for machines of any architecture is left.
-const OPEN_ARCH: &str =
-    "the architecture is a placeholder, and only x86 has these settings";
+const OPEN_ARCH: &str = "the architecture is a placeholder, and only x86 has these settings";
 /// The reason why a feature that is there twice is left.
 const TWICE: &str = "invtsc is there twice, which libvirt refuses";
 /// The reason why a part of a domain is left.

@@ -17,7 +17,8 @@ const NO_KVM: &str =
 const ALONE: &str = "the file does not show that the guest has a better clock (kvm-clock, an invariant TSC, or \
                      the page of Hyper-V); without such a clock, the HPET is better than the ACPI PM timer";
 /// The reason why the HPET of another system is left.
-const OTHER: &str = "without an invariant TSC this system has no clock that is better than the HPET";
+const OTHER: &str =
+    "without an invariant TSC this system has no clock that is better than the HPET";
 /// The reason why a requested HPET is left if the guest may be any system.
 const ASKED: &str = "the file requests the HPET and does not state which system the guest runs, and not every \
                      system can use kvm-clock; --guest states the system";
