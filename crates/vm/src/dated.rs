@@ -3,7 +3,7 @@
 //! `certain`.
 
 use crate::certain::extradata::named_before_five;
-use crate::certain::is_shell;
+use crate::certain::{is_shell, older};
 use crate::comments;
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
@@ -74,6 +74,21 @@ pub(crate) fn lower(document: &Document, findings: &mut [Finding]) {
         finding.summary = Some(format!(
             "-{option}: line {line} names QEMU {shown}, which accepts it; with QEMU 9.0 or later \
              the machine does not start"
+        ));
+    }
+    // Another option that no QEMU since then accepts: the machine is not for a newer one.
+    let errors = findings.iter_mut().filter(|it| it.severity == Severity::Error);
+    let mut former = None;
+    for finding in errors.filter(|it| gone(&it.rule.id)) {
+        let option = option(finding.rule.id);
+        let Some((at, name, version)) = former.get_or_insert_with(|| older::gone(document)) else {
+            break;
+        };
+        finding.severity = Severity::Warn;
+        finding.summary = Some(format!(
+            "-{option}: line {} has {name}, which QEMU {version} removed, so the file is for an older one; with \
+             QEMU 9.0 or later the machine does not start",
+            document.text.place(*at).line
         ));
     }
     let mut virtualbox = None;

@@ -4,6 +4,7 @@
 //! Variables and locals of the file are replaced by their defaults, and a block with `for_each` is there once for each
 //! element; the values of other expressions are not known.
 
+mod filled;
 mod value;
 
 use crate::lint::LintError;
@@ -19,9 +20,11 @@ const MOST_BLOCKS: usize = 256;
 
 /// Reads a text.
 pub(crate) fn parse(text: &str) -> Result<Node, LintError> {
-    let body: Body = text.parse().map_err(|error: hcl_edit::parser::Error| {
+    let body: Body = text.parse().or_else(|error: hcl_edit::parser::Error| {
+        let filled = filled::filled(text).and_then(|text| text.parse().ok());
         let at = error.location();
-        LintError::at(at.line(), at.column(), format!("not valid HCL: {}", error.message()))
+        let message = || format!("not valid HCL: {}", error.message());
+        filled.ok_or_else(|| LintError::at(at.line(), at.column(), message()))
     })?;
     let mut reader = Reader::default();
     for block in body.blocks() {

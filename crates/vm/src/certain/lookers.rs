@@ -308,7 +308,7 @@ impl Eyes<'_> {
             .iter()
             .filter(|word| !word.text.starts_with('-'))
             .skip(skipped)
-            .filter(|it| !number(it))
+            .filter(|it| !number(it) && !is_of_processes(it))
             .peekable();
         files.peek()?;
         Some(files.all(|it| self.is_file_known(it)))
@@ -401,6 +401,20 @@ impl Eyes<'_> {
 /// Returns where a text that is run, or written, may read command lines.
 fn command_lines(text: &str) -> Option<usize> {
     OF_COMMAND_LINES.iter().chain(&["ps "]).find_map(|it| text.find(it))
+}
+
+/// Returns whether a word is the numbers of processes: `$(pidof qemu-system-x86_64)`. They are no text of a machine.
+fn is_of_processes(word: &Word) -> bool {
+    let text = word.text.trim_matches('\u{1}');
+    let quoted = || text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+    let inner = text.strip_prefix("$(").and_then(|text| text.strip_suffix(')')).or_else(quoted);
+    let mut words = inner.unwrap_or_default().split_whitespace();
+    let plain = |word: &str| {
+        let name = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        let option = matches!(word, "-s" | "-x" | "-o" | "-n");
+        option || !word.starts_with('-') && word.chars().all(name)
+    };
+    matches!(words.next(), Some("pidof" | "pgrep")) && words.all(plain)
 }
 
 /// Returns the variable's name, or `@` for all parameters of the script, because one of them may be any.

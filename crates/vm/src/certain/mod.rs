@@ -12,7 +12,7 @@ mod looked_for;
 mod lookers;
 mod machine;
 mod managed;
-mod older;
+pub(crate) mod older;
 mod options;
 mod own;
 mod programs;

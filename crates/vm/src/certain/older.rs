@@ -126,7 +126,7 @@ pub(super) fn takes(document: &Document, edit: &Edit) -> Result<(), String> {
 }
 
 /// Finds an option that newer versions removed: its place, its name, and the version.
-fn gone(document: &Document) -> Option<(usize, &str, &'static str)> {
+pub(crate) fn gone(document: &Document) -> Option<(usize, &str, &'static str)> {
     let text = document.text.as_str();
     let comments = comments::of(document);
     let commented = |at: usize| comments.iter().any(|it: &Range<usize>| it.contains(&at));

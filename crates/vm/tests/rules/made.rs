@@ -168,3 +168,24 @@ fn image_of_another_processor_shows_that_of_the_machine() {
     assert!(!says(&line("ubuntu-arm64.qcow2")) && !says(&line("a.aarch64.img")));
     assert!(says(&line("ubuntu-amd64.qcow2")));
 }
+
+#[test]
+fn emulation_of_an_open_command_is_stated_with_its_condition() {
+    let of = |head: &str, options: &str| {
+        let text = format!("#!/bin/sh\n{head}qemu-system-x86_64 -machine q35 -m 1G {options}\n");
+        let report = lint(&document(Kind::Qemu, &text)).unwrap();
+        let one = report.findings.into_iter().find(|it| it.rule.id == "q-emulated");
+        one.map(|it| it.summary.is_some_and(|it| it.contains("unless words")))
+    };
+    assert_eq!(of("", ""), Some(false));
+    assert_eq!(of("", "$@"), Some(true));
+    assert_eq!(of("", "$MORE -hda a.img"), Some(true));
+    for (head, options) in [
+        ("", "-enable-kvm $@"),
+        ("# MORE=-enable-kvm for a fast machine\n", "$MORE"),
+        ("", "-cpu host $@"),
+        ("", "-cpu qemu64,hv-time $@"),
+    ] {
+        assert_eq!(of(head, options), None, "{head}{options}");
+    }
+}

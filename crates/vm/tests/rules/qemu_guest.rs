@@ -494,3 +494,24 @@ fn device_of_kvm_in_front_of_a_container_is_no_program() {
         assert!(kvm.iter().all(|(id, _)| *id != "q-emulated"), "{device}: {kvm:?}");
     }
 }
+
+#[test]
+fn disks_of_another_system_tell_more_than_apples_smc() {
+    let of = |disks: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -cpu host,+invtsc -device isa-applesmc,osk=x \\\n -drive \
+             id=OpenCoreBoot,if=none,file=OpenCore/OpenCore.qcow2 {disks}\n"
+        );
+        let report = lint(&document(Kind::Qemu, &text)).unwrap();
+        (report.guest.name(), report.guessed)
+    };
+    let drive =
+        |id: &str, file: &str| format!("-drive id={id},if=none,file=\"{file}\",format=raw ");
+    let linux = drive("InstallMedia", "./linux.iso");
+    assert_eq!(of(&(linux.clone() + &drive("MacHDD", "./linux_hdd.img"))), ("linux", true));
+    for others in ["", &drive("MacHDD", "mac_hdd_ng.img"), &drive("Base", "BaseSystem.img")] {
+        assert_eq!(of(others), ("macos", false), "{others}");
+    }
+    // One disk that may be of macOS is enough.
+    assert_eq!(of(&(linux + &drive("MacHDD", "./mac_hdd_ng.img"))), ("macos", false));
+}

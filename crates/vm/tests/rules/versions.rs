@@ -109,3 +109,13 @@ fn scripts_in_two_documents_are_two_commands() {
     let plain = twice.replace("<<EOF", "<<'EOF'").replace("\\\\\n", "\\\n");
     assert!(!ids(Kind::Qemu, &plain).iter().any(|it| it.0 == "q-cpu-repeated"));
 }
+
+#[test]
+fn option_beside_one_that_was_removed_before_is_a_warning() {
+    let of = |more: &str| gone(&format!("qemu-system-x86_64 -accel kvm -m 1G {more} -no-hpet\n"));
+    assert_eq!(of(""), Severity::Error);
+    for former in ["-realtime mlock=off", "-soundhw hda", "-net nic,vlan=0", "-M pc-1.3"] {
+        assert_eq!(of(former), Severity::Warn, "{former}");
+    }
+    assert_eq!(of("-M pc-i440fx-3.0"), Severity::Error);
+}

@@ -250,7 +250,14 @@ fn hv_time(cpu: &Properties, span: &std::ops::Range<usize>) -> Option<Finding> {
     }
     // A flag that is switched off was intended to be off.
     let said = cpu.get("hv-time").is_some();
-    Some(if said { finding } else { append(finding, cpu, ",hv-time") })
+    Some(if said { finding } else { append(finding, cpu, spelled(cpu)) })
+}
+
+/// Returns `hv-time` as the list spells its other flags: QEMU accepts both forms.
+fn spelled(cpu: &Properties) -> &'static str {
+    let mut flags = cpu.list.iter().filter(|it| it.name.starts_with("hv-")).peekable();
+    let underscored = |it: &Property| it.whole.as_str().trim_start_matches('+').starts_with("hv_");
+    if flags.peek().is_some() && flags.all(underscored) { ",hv_time" } else { ",hv-time" }
 }
 
 /// The reason why a machine that cannot be migrated is not a warning.

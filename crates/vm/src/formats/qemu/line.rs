@@ -251,6 +251,9 @@ impl Line {
     /// processor.
     pub(crate) fn system(&self, document: &Document, file: &str) -> Known {
         let file = if several(file) || self.of_host(file) { "" } else { file };
+        if let Some(guest) = self.beside_smc().filter(|_| document.guest.is_none()) {
+            return Known { guest, guessed: true };
+        }
         let (declared, hinted) = match self.guest() {
             // Hyper-V flags are also used for other systems.
             Some(Guest::Windows) => (None, Some(Guest::Windows)),
@@ -275,6 +278,24 @@ impl Line {
             Told::One(Guest::Windows) if self.names().any(disk) => known,
             _ => Known::default(),
         }
+    }
+
+    /// Returns the system after which all disks are named, if the machine has Apple's SMC and that system is not macOS: the
+    /// device may be left over from a script for macOS, as OpenCore may be.
+    fn beside_smc(&self) -> Option<Guest> {
+        let mut told = None;
+        for name in self.names.iter().filter(|_| self.apple) {
+            let file = name.split(',').find_map(|part| part.split_once("file=")).map(|(_, it)| it);
+            let file = crate::guest::base(file.unwrap_or(name)).to_ascii_lowercase();
+            if !is_disk(&file) || file.contains("opencore") || file.contains("virtio") {
+                continue;
+            }
+            let guest = Guest::of_words(&file)?;
+            if guest == Guest::Macos || *told.get_or_insert(guest) != guest {
+                return None;
+            }
+        }
+        told
     }
 
     /// Returns whether Hyper-V flags are combined with the name of another system: they are also

@@ -282,6 +282,38 @@ fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'
     })
 }
 
+/// The message about a command with words of which nothing is known.
+const UNLESS_KVM: &str = "QEMU emulates the processor unless words that only a run shows enable KVM: reads of its clock are then \
+                          the slowest of all";
+
+/// Returns the program that emulates a processor unless words that only a run shows request KVM. A file that mentions an
+/// accelerator anywhere may put it into them.
+fn perhaps_emulator<'a>(
+    document: &Document,
+    script: &Script,
+    command: &'a Command,
+    line: &Line,
+) -> Option<&'a Placed> {
+    let program = command.program.as_ref().filter(|_| without_kvm_but_open(command, line))?;
+    let text = document.text.as_str().to_ascii_lowercase();
+    let mentions = ["kvm", "accel", "hvf", "whpx", "nvmm"].iter().any(|word| text.contains(word));
+    (!mentions && !script.cut && !command.apart).then_some(program)
+}
+
+/// Returns whether no known word of a command requests KVM, and others may.
+fn without_kvm_but_open(command: &Command, line: &Line) -> bool {
+    let of_kvm = |cpu: &property::Properties| {
+        matches!(cpu.head_name().as_str(), "host" | "max")
+            || cpu.whole.unknown()
+            || cpu.list.iter().any(|it| it.name.starts_with("hv-") || it.name == "invtsc")
+    };
+    let emulates = command.program.as_ref().is_some_and(|it| machine::emulates(it.as_str()));
+    emulates
+        && line.kvm().is_none()
+        && !line.cpu().is_some_and(of_kvm)
+        && may_ask_for_more(&command.words)
+}
+
 /// Returns whether nothing on this path of the script requests KVM, whatever other branches do: then QEMU emulates the
 /// processor, which has no Hyper-V clock.
 fn without_kvm(command: &Command, line: &Line) -> bool {
@@ -416,6 +448,12 @@ fn command_findings(
         out.push(
             Finding::new(rule!("q-emulated"), program.span())
                 .fix("-accel kvm, if the host has KVM"),
+        );
+    } else if let Some(program) = perhaps_emulator(document, script, command, line) {
+        out.push(
+            Finding::new(rule!("q-emulated"), program.span())
+                .summary(UNLESS_KVM)
+                .fix("-accel kvm, where the host has KVM"),
         );
     }
     out

@@ -11,6 +11,9 @@ use std::ops::Range;
 const LISTS: [(&str, &str); 2] =
     [("virtualisation.qemu.options", "virtualisation"), ("microvm.qemu.extraArgs", MICROVM)];
 const MICROVM: &str = "microvm";
+/// The machine that `nixos-rebuild build-vm` makes of a system, and options that describe it.
+const VARIANT: &str = "virtualisation.vmVariant";
+const OF_VARIANT: [&str; 4] = ["memorySize", "cores", "diskSize", "qemu."];
 /// Options of microvm.nix that nearly each machine has.
 const KEYS: [&str; 3] = ["vcpu", "mem", "hypervisor"];
 
@@ -20,6 +23,9 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
         return None;
     }
     if let Some(at) = own(text).into_iter().next() {
+        return Some(at);
+    }
+    if let Some(at) = variant(text) {
         return Some(at);
     }
     let mut found = None;
@@ -39,6 +45,23 @@ pub(super) fn options(text: &str) -> Option<Range<usize>> {
         sized |= found.is_some() && KEYS.iter().any(|key| sets(below, key));
     }
     found.filter(|_| sized)
+}
+
+/// Returns the place of the options of such a machine.
+fn variant(text: &str) -> Option<Range<usize>> {
+    let set = |at: usize| {
+        let (front, rest) = text.split_at_checked(at).unwrap_or_default();
+        let line = front.rsplit('\n').next().unwrap_or_default();
+        let rest = rest.strip_prefix(VARIANT).unwrap_or_default();
+        let rest = rest.strip_prefix("WithBootLoader").unwrap_or(rest).trim_start();
+        let begins = line.trim().is_empty() || line.trim_end().ends_with(['{', ';']);
+        begins
+            && !line.contains('#')
+            && (rest.starts_with('.') || rest.starts_with('=') && !rest.starts_with("=="))
+            && OF_VARIANT.iter().any(|key| rest.contains(key))
+    };
+    let mut all = text.match_indices(VARIANT).take(MOST_LISTS).map(|(at, _)| at);
+    all.find(|at| set(*at)).map(|at| at..at + VARIANT.len())
 }
 
 /// The places where those lists are set, on a line of their own or in a set on one line.
@@ -145,7 +168,7 @@ fn sets(line: &str, option: &str) -> bool {
 
 /// Whether a name is of such an option.
 pub(super) fn is_option(name: &str) -> bool {
-    name == MICROVM || LISTS.iter().any(|(list, _)| list.ends_with(name))
+    name == MICROVM || name == VARIANT || LISTS.iter().any(|(list, _)| list.ends_with(name))
 }
 
 #[cfg(test)]
@@ -170,7 +193,17 @@ mod tests {
         ] {
             assert_eq!(of(own), Some("virtualisation.qemu.options"), "{own}");
         }
+        for variant in [
+            "{\n  virtualisation.vmVariant = {\n    virtualisation.memorySize = 2048;\n  };\n}\n",
+            "{\n  virtualisation.vmVariant.virtualisation.cores = 2;\n}\n",
+            "{ virtualisation.vmVariantWithBootLoader = { virtualisation.diskSize = 9; }; }\n",
+        ] {
+            assert_eq!(of(variant), Some("virtualisation.vmVariant"), "{variant}");
+        }
         for text in [
+            "{\n  # virtualisation.vmVariant = { memorySize = 1; };\n}\n",
+            "{\n  virtualisation.vmVariant = { services.a.enable = true; };\n}\n",
+            "{\n  a = config.virtualisation.vmVariant.virtualisation.cores;\n}\n",
             "{ # virtualisation.qemu.options = [ ];\n}\n",
             "microvm.url = \"github:a/microvm.nix\";\n mem = 1;\n",
             "inputs.microvm.url = \"github:a/microvm.nix\";\n mem = 1;\n",

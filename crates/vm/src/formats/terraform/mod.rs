@@ -66,7 +66,10 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let text = document.text.as_str().trim_start_matches('\u{feff}');
-    let tree = if text.trim_start().starts_with(['{', '[']) {
+    let text = text.trim_start();
+    // `{% if x %}` of a template begins no JSON.
+    let marked = ["{%", "{{", "{#"].iter().any(|mark| text.starts_with(mark));
+    let tree = if text.starts_with(['{', '[']) && !marked {
         json::tree(document)?
     } else {
         hcl::parse(document.text.as_str())?

@@ -270,3 +270,25 @@ fn system_in_the_name_of_one_machine_is_not_that_of_the_others() {
     assert_eq!(of(["win10", "kali"]), Guest::Unknown);
     assert_eq!(of(["debian", "kali"]), Guest::Linux);
 }
+
+#[test]
+fn placeholders_without_quotes_are_values_that_are_not_known() {
+    let of = |name: &str, number: &str, tail: &str| {
+        format!(
+            "{{% set wanted = 1 %}}\nresource \"proxmox_vm_qemu\" \"{name}\" {{\n  name = \"{name}\"\n  vmid = {number}\n  \
+             depends_on = [null_resource.a_{number}]\n  args = \"-cpu host,kvm=off\"\n{tail}}}\n{{# the end #}}\n"
+        )
+    };
+    let plain = of("a", "7", "").replace("{% set wanted = 1 %}", "").replace("{# the end #}", "");
+    let ids = |text: &str| testing::bad(Kind::Terraform, "main.tf.j2", text);
+    let found = ids(&plain);
+    assert!(!found.is_empty());
+    assert_eq!(ids(&of("a", "{{ number }}", "")), found);
+    assert_eq!(ids(&of("a-{{ host | default(\"b\") }}", "{{ number }}", "  {{ more }}\n")), found);
+    // What is not HCL without its placeholders either is named as it is.
+    let error = testing::broken(
+        Kind::Terraform,
+        "resource \"proxmox_vm_qemu\" \"a\" {\n  vmid = {{ n }} 3 4\n}\n",
+    );
+    assert!(error.to_string().contains("not valid HCL"), "{error}");
+}

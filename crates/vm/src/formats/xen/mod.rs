@@ -388,6 +388,6 @@ fn viridian(domain: &Domain, guest: Guest, hvm: bool, partial: bool, findings: &
     } else if guest == Guest::Windows && hvm && on && !reference {
         findings.push(Finding::new(rule!("xen-viridian-no-reference-tsc"), span).fix(VIRIDIAN));
     } else if guest == Guest::Linux && hvm && on {
-        findings.push(Finding::new(rule!("xen-viridian-linux"), span).fix("viridian = 0"));
+        findings.push(Finding::new(rule!("xen-viridian-linux"), span));
     }
 }
