@@ -50,7 +50,7 @@ fn entry(word: &str) -> Result<(String, Option<String>), String> {
     find(name).map(|_| (name.to_owned(), lack)).map_err(|why| format!("MAY_SKIP: {why}"))
 }
 
-/// The parts of a reason that name something that is missing: after `not there: ` each of the list, else what semicolons
+/// The parts of a reason that name something that is missing: after `not there: ` each of the list; without it what semicolons
 /// separate. Advice (`install it, or name another step`) names nothing.
 fn parts(reason: &str) -> Vec<&str> {
     let lists = reason.split(';').map(str::trim).filter(|part| !is_advice(part));

@@ -162,8 +162,8 @@ impl Need {
     }
 }
 
-/// Why tests of a step skip themselves, of what could have been installed. What a container without root does not allow is no
-/// need, and only counted.
+/// Why tests of a step skip themselves, as far as it could have been installed. What a container without root does not allow
+/// is only counted.
 pub(crate) fn lacking(needs: &[Need]) -> Option<String> {
     let absent = needs.iter().filter_map(|need| match need {
         Need::Within(command, package) if !is_command(command) => {
@@ -226,7 +226,7 @@ fn succeeds(words: &[&str]) -> bool {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
     let begun = Instant::now();
-    // Only its version is asked for.
+    // It only prints its version.
     while begun.elapsed() < ANSWER {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),
@@ -239,7 +239,7 @@ fn succeeds(words: &[&str]) -> bool {
     false
 }
 
-/// How long a tool may take to print its version, on a busy machine, too.
+/// How long a tool may take to print its version; a busy machine has time.
 const ANSWER: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 300 });
 
 /// Whether the compiler has the standard library, or at least `core`, of a target. The compiler is asked, because not every

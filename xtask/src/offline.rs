@@ -67,7 +67,7 @@ mod tests {
         "[ERROR] failed to load advisory database: the index is corrupt",
         "E: Failed to fetch http://d/l.deb  Could not connect to d\nE: Write error - write (28: No space left on device)",
         // An archive that was reached.
-        "E: Failed to fetch http://d/l.deb  Hash Sum mismatch",
+        "E: Failed to fetch http://d/l.deb  Hash Sum mismatch\nW: Connection timed out",
         "E: Failed to fetch http://d/l.deb  404  Not Found [IP: 192.0.2.1 80]\nW: Connection timed out",
         "E: Failed to fetch http://d/InRelease  403  Forbidden",
         "W: The following signatures were invalid: BADSIG 0E98\nE: Failed to fetch http://d/InRelease  Connection failed",

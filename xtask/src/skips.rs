@@ -39,10 +39,10 @@ impl Skips {
 pub(crate) fn without_output(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_title = |line: &&str| *line == "successes:";
-    // One before what they printed, and one before their names; a test may have printed the word, too.
+    // One before what they printed, and one before their names; a test may also have printed the word.
     let (Some(begin), Some(names)) = (
-        lines.iter().position(|line| is_title(&line)),
-        lines.iter().rposition(|line| is_title(&line)),
+        lines.iter().position(|line| is_title(line)),
+        lines.iter().rposition(|line| is_title(line)),
     ) else {
         return text.to_owned();
     };

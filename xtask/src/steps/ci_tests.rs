@@ -66,7 +66,8 @@ fn ci_run_goes_on_with_a_compiler_that_is_there_whatever_an_archive_said() {
 debian() { if [ \"$1\" = good ]; then nosuch() { :; }; fi; return 100; }
 basic sh dash && echo first
 (basic nosuch bad) 2>&1 || echo \"ends with $?\"
-basic nosuch good && echo last
+basic nosuch good
+echo last
 ";
     let said = run(&std::env::temp_dir(), &["basic"], script);
     assert_eq!(
