@@ -94,7 +94,7 @@ fn by_real_time(words: &[&str]) -> Option<(f64, String)> {
 fn shown(words: &[&str]) -> Option<(f64, String)> {
     let said = words.iter().position(|word| SPEEDS.contains(word))?;
     let is_slow = words[said].starts_with("slow");
-    // Programs are slow, too.
+    // Programs are also slow.
     if !words[said.saturating_sub(5)..said].iter().any(|word| CLOCKS.contains(word)) {
         return None;
     }

@@ -396,7 +396,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
             found.push(page);
         }
     }
-    // A daemon that gave up at a large offset: whole hours are no sign of a zone there.
+    // A daemon that gave up at a large offset: whole hours are not a sign of a zone there.
     if found.first() == Some(&PANIC) {
         found.retain(|page| *page != ZONE);
     }

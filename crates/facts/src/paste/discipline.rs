@@ -390,7 +390,7 @@ fn timesync_properties(page: &mut Page<'_>, at: usize) -> usize {
 pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     if let Ok(state) = NtpState::told(line) {
         let was = page.told.ntp.value().is_some_and(|before| before.synchronized);
-        // The outputs of two hosts are no sequence.
+        // The outputs of two hosts are not a sequence.
         let mut hosts: Vec<&str> =
             page.lines().iter().filter_map(|line| prompt::read(line)?.host).collect();
         hosts.sort_unstable();

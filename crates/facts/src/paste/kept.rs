@@ -1,4 +1,4 @@
-//! Commands that print the kernel's log of another boot, or one that somebody kept in a file. Such a log has no moment:
+//! Commands that print the kernel's log of another boot, or one in a file. Such a log has no moment:
 //! it is not newer than a reading at a prompt above it, and it explains nothing of what the machine does now.
 //!
 //! `dmesg`, `journalctl` of this boot and the files of a running syslog show the log of the machine at the prompt. Not in
@@ -20,7 +20,7 @@ const PRINT: [&str; 14] = [
     "cat", "zcat", "bzcat", "xzcat", "zstdcat", "tac", "less", "zless", "more", "zmore", "bat",
     "nl", "view", "strings",
 ];
-/// Those whose first word is no file: a pattern, a program, a number.
+/// Those whose first word is not a file: a pattern, a program, a number.
 const SEARCH: [&str; 14] = [
     "grep", "egrep", "fgrep", "zgrep", "zegrep", "bzgrep", "xzgrep", "zstdgrep", "rg", "awk",
     "sed", "head", "tail", "perl",

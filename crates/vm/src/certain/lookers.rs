@@ -403,7 +403,7 @@ fn command_lines(text: &str) -> Option<usize> {
     OF_COMMAND_LINES.iter().chain(&["ps "]).find_map(|it| text.find(it))
 }
 
-/// Returns whether a word is the numbers of processes: `$(pidof qemu-system-x86_64)`. They are no text of a machine.
+/// Returns whether a word is the numbers of processes: `$(pidof qemu-system-x86_64)`. They are not the text of a machine.
 fn is_of_processes(word: &Word) -> bool {
     let text = word.text.trim_matches('\u{1}');
     let quoted = || text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));

@@ -240,7 +240,7 @@ mod tests {
         for heading in ["Expected output:", "On a broken guest it would print:", "Beispielausgabe:"]
         {
             assert_eq!(marked(&session.replace("HEADING", heading)), [0_usize; 0], "{heading}");
-            // The writer's own heading stands apart from the session above it, or has none.
+            // The writer's own heading is apart from the session above it, or below that of another host.
             let apart = session.replace("HEADING", &format!("\n{heading}"));
             assert_eq!(marked(&apart), [2, 3, 4], "{heading}");
             let other = session.replacen("db1", "web7", 1).replace("HEADING", heading);
