@@ -280,7 +280,7 @@ fn detail(role: Role, name: &str, nsec: Option<i64>, cycles: u64, mask: u64) -> 
 
 fn readback(name: &str, ns: u64, marks: bool) -> Vec<String> {
     let mut out = vec![format!(
-        "Reading {name} took {}; the limits are 50 us (5.14, 5.15), 100 us (5.16 and later) and 125 us \
+        "Reading {name} took {}; the limits are 50 us (5.14 to 5.16), 100 us (5.17 and later) and 125 us \
          (6.3 and later).",
         seconds(ns_f(ns))
     )];

@@ -40,7 +40,7 @@ pub(crate) const HOST_CLOCK: Advice = Advice {
     risk: "the guest is as accurate as its host: keep the host synchronised",
     source: "Firecracker FAQ.md, \"My guest wall-clock is drifting\" \
              (github.com/firecracker-microvm/firecracker, 2026-08); \
-             drivers/ptp/ptp_kvm_common.c (x86 4.11, arm64 5.14)",
+             drivers/ptp/ptp_kvm_common.c (x86 4.11, arm64 5.13)",
     offer: host_clock,
 };
 
