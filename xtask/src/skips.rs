@@ -40,10 +40,9 @@ pub(crate) fn without_output(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_title = |line: &&str| *line == "successes:";
     // One before what they printed, and one before their names; a test may also have printed the word.
-    let (Some(begin), Some(names)) = (
-        lines.iter().position(|line| is_title(line)),
-        lines.iter().rposition(|line| is_title(line)),
-    ) else {
+    let (Some(begin), Some(names)) =
+        (lines.iter().position(&is_title), lines.iter().rposition(is_title))
+    else {
         return text.to_owned();
     };
     let after = lines.iter().skip(names + 1).take_while(|line| line.starts_with("    ")).count();

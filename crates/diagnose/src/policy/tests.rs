@@ -175,7 +175,11 @@ fn flags_that_are_missing_are_named() {
     made.flags = "constant_tsc nonstop_tsc";
     let answer = made.asked("sap");
     assert_eq!(answer.conforms, Conformity::Tolerated);
-    assert!(answer.summary.ends_with("flags that this machine lacks: rdtscp."), "{}", answer.summary);
+    assert!(
+        answer.summary.ends_with("flags that this machine lacks: rdtscp."),
+        "{}",
+        answer.summary
+    );
 }
 
 #[test]

@@ -535,7 +535,8 @@ fn order_of_cpus_is_not_called_a_rate() {
     assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
     assert!(cause(&report, CauseId::TscSkew).is_some(), "{:?}", report.causes);
     assert!(
-        report.headline.contains("the TSCs of the CPUs differ") && !report.headline.contains("rate"),
+        report.headline.contains("the TSCs of the CPUs differ")
+            && !report.headline.contains("rate"),
         "{}",
         report.headline
     );

@@ -91,7 +91,11 @@ fn trace_with_more_calls_leads() {
 fn measurement_below_a_write_names_what_was_chosen() {
     let text = "# echo acpi_pm > /sys/devices/system/clocksource/clocksource0/current_clocksource\n# pg_test_timing\nPer loop time including overhead: 723.0 ns\n";
     let report = pasted(text);
-    assert!(report.headline.contains("acpi_pm was chosen for the measurement"), "{}", report.headline);
+    assert!(
+        report.headline.contains("acpi_pm was chosen for the measurement"),
+        "{}",
+        report.headline
+    );
 }
 
 #[test]
