@@ -7,6 +7,7 @@ use crate::limit::StepLimit;
 use crate::load::Mark;
 use crate::scratch::{Guard, kill_group};
 use crate::settings::cases;
+use crate::skips::Skips;
 use crate::step::{Done, Stop};
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
@@ -174,7 +175,8 @@ fn once_more(context: &Context, limit: Limit<'_>, results: &[(&Program, Ran)]) -
         let Ran { good, text, .. } = program.run(limit, Some(test));
         let name = format!("{} {test}", program.name());
         say!("-- once more, alone: {name}\n{}", text.trim_end());
-        let good = good && text.contains("test result: ok. 1 passed");
+        // A test that skips itself now has not passed.
+        let good = good && text.contains("test result: ok. 1 passed") && !Skips::is_any(&text);
         if good {
             context.unsteady.borrow_mut().push(format!("{name}: failed, and passed alone"));
         }
@@ -459,7 +461,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("xtask-once-more-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let executable = dir.join("program");
-        let script = "#!/bin/sh\ncase $2 in good) echo 'test result: ok. 1 passed;';; none) echo 'test result: ok. 0 passed;';; *) exit 1;; esac\n";
+        let script = "#!/bin/sh\ncase $2 in good) echo 'test result: ok. 1 passed;';; skips) echo 'skipped: too busy'; echo 'test result: ok. 1 passed;';; none) echo 'test result: ok. 0 passed;';; *) exit 1;; esac\n";
         std::fs::write(&executable, script).unwrap();
         std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
         let program = Program { executable, directory: dir.clone() };
@@ -474,6 +476,7 @@ mod tests {
         assert_eq!(again(&["good"]), (true, 1));
         assert_eq!(again(&["good", "bad"]), (false, 1));
         assert_eq!(again(&["none"]), (false, 0));
+        assert_eq!(again(&["skips"]), (false, 0));
         assert_eq!(again(&["good"; ONCE_MORE + 1]), (false, 0));
         assert_eq!(again(&[]), (false, 0));
         // The rest of its tests never ran: a crash, an exit of its own, or an end by a limit.

@@ -21,6 +21,11 @@ impl Skips {
         }
     }
 
+    /// Whether a test of a program skipped itself.
+    pub(crate) fn is_any(text: &str) -> bool {
+        text.lines().any(|line| line.starts_with(WORD))
+    }
+
     pub(crate) fn sum(&self) -> usize {
         self.0.values().sum()
     }

@@ -285,9 +285,14 @@ fn undo_with_the_word_in_settings_of_others_ends_and_names_them() {
         let reports = undo(root, Force::No).unwrap();
         let kept = &reports[0].kept;
         assert!(
-            kept.iter().any(|it| it.contains("quirk=1 is in") && it.contains("etc/default/grub"))
+            kept.iter()
+                .any(|it| it.contains("quirk=1 is also in") && it.contains("etc/default/grub"))
         );
-        assert_eq!(kept.iter().filter(|it| it.contains("quirk=1 is in")).count(), 1, "{kept:?}");
+        assert_eq!(
+            kept.iter().filter(|it| it.contains("quirk=1 is also in")).count(),
+            1,
+            "{kept:?}"
+        );
         assert!(!root.join(DROP_IN).exists());
         assert_eq!(text(root, "etc/default/grub").matches("quirk=1").count(), 1);
         // It does not prevent the next change.

@@ -97,7 +97,7 @@ pub const HOSTS: Table<HostRow> = Table {
         expected Text null "the clocksource that the model of the kernel expects" = |r| r.expected.as_deref();
         expected_vdso Flag null "whether CLOCK_MONOTONIC is read in user space, according to the \
                                  model" = |r| r.expected_vdso;
-        vdso Flag null "whether it is, as measured; null if nothing was measured" = |r| r.vdso;
+        vdso Flag null "whether it is read in user space, as measured; null if nothing was measured" = |r| r.vdso;
         cost_ns Float null "nanoseconds a read of CLOCK_REALTIME, median" = |r| r.cost_ns;
         monotonic_ns Float null "nanoseconds a read of CLOCK_MONOTONIC, median" = |r| r.monotonic_ns;
         syscall_ns Float null "nanoseconds a read of CLOCK_REALTIME by a system call" = |r| r.syscall_ns;
@@ -119,7 +119,7 @@ pub const HOSTS: Table<HostRow> = Table {
         tsc_hardware Text null "in which way: vmx, svm" = |r| r.tsc_hardware.as_deref();
         tsc_invariant Flag null "whether its TSC is invariant" = |r| r.tsc_invariant;
         verified Text null "what verify found in that boot: trusted, not-trusted, unknown" = |r| r.verified.as_deref();
-        taken_at Text null "when the facts were taken, in UTC, by the host's clock; null if not known" = |r| r.taken_at.as_deref();
+        taken_at Text null "when the facts were taken, in UTC, according to the host's clock; null if not known" = |r| r.taken_at.as_deref();
         taken_from Text known "the input it was read from: FILE, or FILE:LINE" = |r| &r.taken_from;
         machine_id Text null "opaque id of the machine: two of them under one name are two hosts" = |r| r.machine_id.as_deref();
     },
