@@ -53,6 +53,8 @@ mod tests {
         "E: Failed to fetch http://d/ca-certificates.deb  Could not connect to d:80 (::1). - connect (111: Connection refused)\n\
             W: Download is performed unsandboxed as root as file 'x' couldn't be accessed by user '_apt'. - pkgAcquire::Run (13: Permission denied)",
         "fatal: unable to access 'https://g/db/': CONNECT tunnel failed, response 403",
+        "error: could not download file from 'https://r/channel.toml': error sending request for url (https://r/channel.toml): client \
+            error (Connect): dns error: failed to lookup address information: Name or service not known",
     ];
 
     /// What they print where something else is wrong.
@@ -76,6 +78,15 @@ mod tests {
         "fatal: unable to access 'https://g/db/': server certificate verification failed. CAfile: none CRLfile: none",
         "fatal: unable to access 'https://g/db/': The requested URL returned error: 403",
         "error sending request for url (https://d/): invalid peer certificate: UnknownIssuer",
+        "404 Client Error: Not Found for url: https://i/simple/x/\nx: connection refused",
+        // A try that failed, and the next one reached the archive.
+        "WARNING: Retrying (Retry(total=4)) after connection broken by 'RemoteDisconnected('Remote end closed connection without \
+            response')'\nerror: subprocess-exited-with-error\nnote: metadata-generation-failed",
+        "WARNING: Retrying after connection broken by 'Connection reset by peer'\nERROR: ResolutionImpossible: conflicting dependencies",
+        "warning: spurious network error (3 tries remaining): Timeout was reached\nerror: package `x` cannot be built",
+        "warning: spurious network error (3 tries remaining): Timeout was reached\nerror: failed to select a version for `x`",
+        "W: Failed to fetch http://t/InRelease  Could not connect to t\nE: Unmet dependencies. Try 'apt --fix-broken install'",
+        "E: Release file for http://d/InRelease is expired\nW: Connection failed",
         // What an installation prints, and a guest.
         "Failed to connect to bus: No such file or directory",
         "Failed to connect to system scope bus: Connection refused\ndpkg: error processing package tuned (--configure):",

@@ -128,6 +128,8 @@ fn followed(
         }
     }
     output.rest(child, LEFT_BEHIND);
+    // Nothing that it started runs on beside the next step: as a zombie, it still has its group's number.
+    kill_group(child);
     // It is a zombie now, unless no signal can end it.
     let status = if has_ended(child) { Some(child.wait()?) } else { None };
     Ok(Ended { status, late, text: output.kept.text() })
