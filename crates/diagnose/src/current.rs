@@ -46,8 +46,9 @@ pub(crate) struct Current {
     /// A clocksource that may be in use instead: no line reports that it took over, and the evidence does not exclude
     /// that the line is lost.
     pub or_other: Option<String>,
-    /// The clocksource is the first one of the list, which the kernel uses unless another one was chosen: each of the
-    /// others may be in use.
+    /// The clocksource is the first one of the list, which the kernel uses unless another one was chosen.
+    pub is_from_list: bool,
+    /// It is the first one of several: each of the others may be in use.
     pub or_listed: bool,
 }
 
@@ -138,16 +139,18 @@ pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
             if machine.lists_by_rating(list) && !says_nothing(machine, list) =>
         {
             Current {
+                is_from_list: true,
                 or_listed: list.len() > 1,
-                ..known(first.clone(), Confidence::Medium, format!("{source}: {FIRST_OF_LIST}"))
+                ..known(
+                    first.clone(),
+                    Confidence::Medium,
+                    format!("{source}: the first one in the list, unless another one was chosen"),
+                )
             }
         }
         _ => concluded,
     }
 }
-
-/// How a clocksource was concluded from a list alone.
-pub(crate) const FIRST_OF_LIST: &str = "the first one in the list, unless another one was chosen";
 
 fn unknown(why: &str) -> Current {
     Current {
@@ -158,6 +161,7 @@ fn unknown(why: &str) -> Current {
         passing: None,
         may_have_changed: false,
         or_other: None,
+        is_from_list: false,
         or_listed: false,
     }
 }

@@ -193,6 +193,7 @@ pub(crate) fn judge(
                 None => current.source,
             },
             section: None,
+            is_from_list: current.is_from_list,
         },
         expected,
         reads,

@@ -6,7 +6,6 @@
 //! `Report<String>`; every other list of words is closed.
 
 use crate::cause::{Cause, CauseId, Confidence};
-use crate::current::FIRST_OF_LIST;
 use crate::diagnosis::{Read, Verdict};
 use crate::explain::Known;
 use crate::policy::{PolicyAnswer, Vendor};
@@ -135,6 +134,9 @@ pub struct Clocksource {
     /// in `sections`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
+    /// Whether the name was concluded from the list alone. A document says so in `source` only.
+    #[serde(skip)]
+    pub is_from_list: bool,
 }
 
 /// The prediction of the kernel model.
@@ -298,7 +300,7 @@ impl<Id> Report<Id> {
     pub fn is_clocksource_open(&self) -> bool {
         const OPEN: [OpenInput; 3] = [OpenInput::Choice, OpenInput::LogEnd, OpenInput::LostLine];
         // If all in the list are as slow, nothing needs to be settled, and the name was still not read.
-        self.clocksource.source.ends_with(FIRST_OF_LIST)
+        self.clocksource.is_from_list
             || self
                 .settles
                 .iter()
@@ -328,6 +330,7 @@ impl Clocksource {
             available: facts.available_clocksources().map(<[String]>::to_vec),
             source: current.source().map_or_else(String::new, ToString::to_string),
             section: None,
+            is_from_list: false,
         }
     }
 }

@@ -99,3 +99,16 @@ fn a_daemon_that_synchronises_is_not_asked_why_it_does_not() {
     assert!(report.remedies.iter().find(asks).is_none(), "{:?}", report.remedies);
     assert!(report.remedies.iter().any(|remedy| remedy.id == "wall-start-a-daemon"));
 }
+
+#[test]
+fn the_first_of_a_list_is_an_open_clocksource() {
+    const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
+    let listed = format!(
+        "$ uname -a\nLinux a 6.1.0-9-amd64 #1 SMP x86_64 GNU/Linux\n$ cat {DIR}/available_clocksource\nhpet acpi_pm\n"
+    );
+    let report = pasted(&listed);
+    assert_eq!(report.clocksource.current.as_deref(), Some("hpet"), "{}", report.headline);
+    assert!(report.is_clocksource_open());
+    let read = pasted(&format!("{listed}$ cat {DIR}/current_clocksource\nhpet\n"));
+    assert!(!read.is_clocksource_open());
+}

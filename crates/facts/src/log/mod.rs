@@ -63,6 +63,7 @@ pub(crate) use complete::restarted_for_another;
 pub use event::Event;
 pub(crate) use further::{Of, is_marked, of_records};
 pub(crate) use parse::is_name;
+pub(crate) use previous::PACKED;
 use serde::Serialize;
 use std::io::Read;
 pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_setting};

@@ -258,9 +258,12 @@ fn of_file(path: &str) -> Option<i32> {
     }
 }
 
+/// Ends of the names of compressed logs.
+pub(crate) const PACKED: [&str; 4] = [".gz", ".xz", ".zst", ".bz2"];
+
 /// The name of a file without that of its compression.
 fn unpacked(name: &str) -> &str {
-    let packed = [".gz", ".xz", ".zst", ".bz2"].iter().find_map(|end| name.strip_suffix(end));
+    let packed = PACKED.iter().find_map(|end| name.strip_suffix(end));
     packed.unwrap_or(name).trim_end_matches(".txt")
 }
 

@@ -386,17 +386,19 @@ fn timesync_properties(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
+/// Whether the prompts of a text name more than one host.
+fn shows_two_hosts(page: &Page<'_>) -> bool {
+    let mut hosts = page.lines().iter().filter_map(|line| prompt::read(line)?.host);
+    let first = hosts.next();
+    hosts.any(|host| Some(host) != first)
+}
+
 /// Stores whether the clock is synchronised, if a line states it. The last output counts, and that an earlier one differed.
 pub(super) fn state(page: &mut Page<'_>, at: usize, line: &str) {
     if let Ok(state) = NtpState::told(line) {
         let was = page.told.ntp.value().is_some_and(|before| before.synchronized);
         // The outputs of two hosts are not a sequence.
-        let mut hosts: Vec<&str> =
-            page.lines().iter().filter_map(|line| prompt::read(line)?.host).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        let before = was && hosts.len() < 2;
-        if before && !state.synchronized {
+        if was && !state.synchronized && !shows_two_hosts(page) {
             let what = What::SynchronisedBefore;
             let remark = Remark { what, program: "timedatectl", source: page.source(at) };
             add(page, at, TimeSource { remarks: vec![remark], ..TimeSource::default() });

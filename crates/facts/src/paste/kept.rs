@@ -5,6 +5,7 @@
 //! this module: logs and consoles of guests and of other machines (`others`).
 
 use super::others::without_wrappers;
+use crate::log::PACKED;
 
 /// What such a command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +33,8 @@ const MOUNTED: [&str; 5] = ["/mnt/", "/media/", "/run/media/", "/target/", "/sys
 /// Names of files to which a running syslog appends.
 const RUNNING: [&str; 7] =
     ["dmesg", "kern.log", "kernel.log", "messages", "syslog", "boot.log", "boot.msg"];
-/// Ends of names of files that no program appends to.
-const PACKED: [&str; 7] = [".gz", ".xz", ".bz2", ".zst", ".lz4", ".old", ".bak"];
+/// Ends of names of files that no program appends to, besides those of compressed logs.
+const CLOSED: [&str; 3] = [".lz4", ".old", ".bak"];
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ fn is_rotated(name: &str) -> bool {
     let dated = name.split_once("-20").is_some_and(|(_, end)| {
         end.len() >= 4 && end.bytes().take(4).all(|b| b.is_ascii_digit() || b == b'*')
     });
-    numbered || dated || PACKED.iter().any(|end| name.ends_with(end))
+    numbered || dated || PACKED.iter().chain(&CLOSED).any(|end| name.ends_with(end))
 }
 
 /// The boot of which `journalctl` prints the journal.
