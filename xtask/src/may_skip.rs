@@ -30,7 +30,7 @@ impl MaySkip {
         let reason = reason.to_lowercase();
         let parts = parts(&reason);
         let is_named = |part: &str| {
-            entries().any(|(_, lack)| lack.as_ref().is_some_and(|lack| part.contains(lack)))
+            entries().any(|(_, lack)| lack.as_ref().is_some_and(|lack| names(part, lack)))
         };
         !parts.is_empty() && parts.into_iter().all(is_named)
     }
@@ -62,6 +62,17 @@ fn parts(reason: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Whether a part of a reason has this name as a whole: `go` is not in `mongo` or `go-md2man`, and `c` is not in `c++`.
+fn names(part: &str, name: &str) -> bool {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || "-+_.".contains(letter);
+    part.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&part[..at], &part[at + name.len()..]);
+        // A full stop after a name ends the sentence.
+        let after = after.trim_start_matches('.');
+        !before.ends_with(is_of_name) && !after.starts_with(is_of_name)
+    })
+}
+
 /// What a part of a reason says besides what is missing.
 fn is_advice(part: &str) -> bool {
     part.is_empty()
@@ -91,6 +102,31 @@ mod tests {
             assert!(may.has(step, "any"));
         }
         assert!(!may.has("fmt", "any"));
+    }
+
+    #[test]
+    fn may_skip_with_a_name_forgives_no_other_name_that_has_it_within() {
+        for (lack, reason, forgiven) in [
+            ("go", "the others agree; not there: mongo", false),
+            ("go", "the others agree; not there: go-md2man", false),
+            ("go", "the others agree; not there: mongo, go", false),
+            ("go", "no go: apt-get install golang-go", true),
+            ("go", "no Go.", true),
+            ("go", "no go.mod", false),
+            ("c", "the others agree; not there: c++, c", false),
+            ("c", "no cc: apt-get install gcc libc6-dev", false),
+            ("c", "the others agree; not there: c", true),
+            ("c++", "the others agree; not there: c++", true),
+            ("musl-gcc", "the others agree; not there: musl-gcc (apt-get)", true),
+            ("gcc", "the others agree; not there: musl-gcc (apt-get)", false),
+            ("libc6-dev", "no libc6-dev, which links", true),
+            ("helm.sh", "no helm: go install helm.sh/helm/v3/cmd/helm@v3.22.0", true),
+            ("helm.s", "no helm: go install helm.sh/helm/v3/cmd/helm@v3.22.0", false),
+            ("lüa", "no lüa", true),
+        ] {
+            let may = MaySkip::parse(&format!("agreement:{lack}")).unwrap();
+            assert_eq!(may.has("agreement", reason), forgiven, "{lack}: {reason}");
+        }
     }
 
     #[test]
