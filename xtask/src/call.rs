@@ -2,6 +2,7 @@
 
 use crate::context::{Context, WORKSPACE};
 use crate::running::{self, Late, Limits};
+use crate::skips;
 use crate::step::{Done, Stop};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
@@ -131,9 +132,13 @@ impl Call {
     }
 
     /// Runs the command and returns its exit code and output.
-    pub(crate) fn answer(self, context: &Context) -> Result<Answer, Stop> {
+    pub(crate) fn answer(mut self, context: &Context) -> Result<Answer, Stop> {
         context.has_time()?;
         let name = self.to_string();
+        if skips::are_hidden(&self.words) {
+            let has_arguments = self.words.iter().any(|word| word == "--");
+            self = self.args(if has_arguments { "" } else { "--" }).arg(skips::SHOW);
+        }
         let limits = Limits::new(context, self.limit);
         let (program, arguments) =
             self.words.split_first().ok_or_else(|| Stop::fail("an empty command"))?;

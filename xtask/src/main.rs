@@ -17,6 +17,7 @@ macro_rules! say {
 mod beside;
 mod call;
 mod context;
+mod flags;
 mod help;
 mod kept;
 mod limit;

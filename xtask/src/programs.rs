@@ -296,8 +296,7 @@ impl Program {
         if let Some(test) = test {
             command.args(["--exact", test]);
         }
-        // What a test that passes prints is hidden, also that it has skipped itself.
-        command.arg("--show-output");
+        command.arg(crate::skips::SHOW);
         // As cargo does.
         command
             .current_dir(&self.directory)

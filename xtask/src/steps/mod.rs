@@ -5,6 +5,8 @@
 
 mod boots;
 #[cfg(test)]
+mod cargo_tests;
+#[cfg(test)]
 mod ci_tests;
 mod clock;
 mod deny;

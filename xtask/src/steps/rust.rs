@@ -288,12 +288,8 @@ pub(crate) static AGREEMENT: Step = Step {
 
 /// A language of which the tools are not here has not been tried: its tests say so, and pass.
 fn agreed(text: &str) -> Done {
-    // On one processor libtest has begun a line with the name of the test.
-    let skipped = text.lines().filter_map(|line| {
-        let (begin, what) = line.split_once("skipped: ")?;
-        (begin.is_empty() || begin.starts_with("test ")).then_some(what)
-    });
-    let names = skipped.map(|what| what.split(": ").next().unwrap_or(what).trim().to_lowercase());
+    let names = crate::skips::reasons(text)
+        .map(|what| what.split(": ").next().unwrap_or(what).trim().to_lowercase());
     let names: BTreeSet<String> = names.collect();
     if names.is_empty() {
         return Ok(());
