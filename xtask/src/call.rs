@@ -16,6 +16,8 @@ pub(crate) struct Call {
     shown: bool,
     /// It compiles the workspace: by [`crate::lint`].
     linted: bool,
+    /// The flags of compilers are its own alone: see [`crate::flags`].
+    own_flags: bool,
 }
 
 /// Its exit status, and its output on both streams.
@@ -68,7 +70,7 @@ impl Answer {
 /// `line` is split at spaces; arguments that may have some are added by [`Call::arg`].
 pub(crate) fn call(line: &str) -> Call {
     let words = line.split_whitespace().map(OsString::from).collect();
-    Call { words, env: Vec::new(), limit: None, shown: true, linted: false }
+    Call { words, env: Vec::new(), limit: None, shown: true, linted: false, own_flags: false }
 }
 
 impl Call {
@@ -90,7 +92,14 @@ impl Call {
     }
 
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Call {
+        self.own_flags |= crate::flags::is_flags(name.as_ref());
         self.env.push((name, value.into()));
+        self
+    }
+
+    /// Without the flags of compilers that the environment has: it judges warnings.
+    pub(crate) fn own_flags(mut self) -> Call {
+        self.own_flags = true;
         self
     }
 
@@ -145,6 +154,10 @@ impl Call {
         let mut command = Command::new(program);
         if self.linted {
             command.envs(crate::lint::environment());
+        }
+        for flags in crate::flags::inherited().iter().filter(|_| self.own_flags) {
+            say!("-- without {} of the environment: {name}", flags.display());
+            command.env_remove(flags);
         }
         command.args(arguments).envs(self.env);
         let ended = running::run(command, limits, &context.guard, self.shown)

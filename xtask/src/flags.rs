@@ -11,8 +11,33 @@ pub(crate) fn is_flags(name: &OsStr) -> bool {
     is_compilers || ["CLIPPY_ARGS", "CLIPPY_CONF_DIR", "CARGO_BUILD_WARNINGS"].contains(&&*name)
 }
 
-/// Those of the environment that have a value.
+/// The names of those that the environment has; an empty one counts for cargo, too.
 pub(crate) fn inherited() -> Vec<OsString> {
-    let flags = std::env::vars_os().filter(|(name, value)| is_flags(name) && !value.is_empty());
-    flags.map(|(name, _)| name).collect()
+    std::env::vars_os().map(|(name, _)| name).filter(|name| is_flags(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_those_of_compilers_however_they_are_passed() {
+        for name in [
+            "RUSTFLAGS",
+            "RUSTDOCFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_ENCODED_RUSTDOCFLAGS",
+            "CARGO_BUILD_RUSTFLAGS",
+            "CARGO_BUILD_RUSTDOCFLAGS",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+            "CLIPPY_ARGS",
+            "CLIPPY_CONF_DIR",
+            "CARGO_BUILD_WARNINGS",
+        ] {
+            assert!(is_flags(name.as_ref()), "{name}");
+        }
+        for name in ["MIRIFLAGS", "CFLAGS", "CARGO_TARGET_DIR", "RUSTC_WRAPPER", "RUSTFLAGS_OLD"] {
+            assert!(!is_flags(name.as_ref()), "{name}");
+        }
+    }
 }

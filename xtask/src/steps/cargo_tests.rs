@@ -5,9 +5,13 @@ use crate::plan::find;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Of the process that runs a step: which one.
 const STEP: &str = "XTASK_TEST_STEP";
+
+/// Whether it is the short form.
+const SHORT: &str = "XTASK_TEST_SHORT";
 
 /// Notes the arguments and the flags of compilers; for scripts it knows of one crate.
 const CARGO: &str = r#"#!/bin/sh
@@ -20,7 +24,9 @@ const RUSTC: &str = "#!/bin/sh\ndirname \"$(dirname \"$0\")\"\n";
 
 /// Which lines a step's calls of cargo leave, beside these variables.
 fn calls(step: &str, variables: &[(&str, &str)]) -> Vec<String> {
-    let dir = std::env::temp_dir().join(format!("xtask-cargo-{step}-{}", std::process::id()));
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let dir = std::env::temp_dir().join(format!("xtask-cargo-{}-{number}", std::process::id()));
     let bin = dir.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     for (name, text) in [("cargo", CARGO), ("rustc", RUSTC), ("clippy-driver", "")] {
@@ -57,6 +63,7 @@ fn calls(step: &str, variables: &[(&str, &str)]) -> Vec<String> {
 fn step_of_the_environment_runs() {
     let Some(step) = std::env::var_os(STEP) else { return };
     let context = Context::new(&std::env::temp_dir(), None);
+    context.short.set(std::env::var_os(SHORT).is_some());
     let _ = (find(step.to_str().unwrap()).unwrap().run)(&context);
 }
 
@@ -72,4 +79,35 @@ fn steps_that_run_tests_of_cargo_show_which_skip_themselves() {
             assert!(shows, "{step}: {call}");
         }
     }
+}
+
+#[test]
+fn steps_that_judge_warnings_or_set_flags_have_none_of_the_environment() {
+    let names = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"];
+    let more = ["RUSTDOCFLAGS", "CARGO_ENCODED_RUSTDOCFLAGS", "CARGO_TARGET_X_RUSTFLAGS"];
+    let mut flags: Vec<_> = names.iter().chain(&more).map(|name| (*name, "-Aall")).collect();
+    flags.push((SHORT, "1"));
+    for (step, words, own) in [
+        ("clippy", "--all-targets", ""),
+        ("doc", "doc --no-deps", "RUSTDOCFLAGS=-D warnings "),
+        ("no-default-features", "--no-default-features -p clocksmith-cli", ""),
+        ("clock", "--profile loom", "RUSTFLAGS=--cfg clocksmith_loom "),
+        (
+            "targets",
+            "--target x86_64-unknown-linux-gnu",
+            "RUSTFLAGS=-C target-feature=+crt-static ",
+        ),
+        ("tsan", "-Zbuild-std", "RUSTFLAGS=-Zsanitizer=thread "),
+    ] {
+        let calls = calls(step, &flags);
+        let call = calls.iter().find(|call| call.contains(words)).unwrap();
+        assert!(call.ends_with(&format!(" | {own}")), "{step}: {call}");
+    }
+    // The whole form is a script.
+    flags.pop();
+    for call in calls("no-default-features", &flags) {
+        assert!(!call.contains("-Aall"), "{call}");
+    }
+    // Who measures what tests reach, or sets a linker, has these flags in all other steps.
+    assert!(calls("crash", &flags)[0].contains("CARGO_BUILD_RUSTFLAGS=-Aall"));
 }

@@ -96,8 +96,8 @@ pub(crate) static CLIPPY: Step = Step {
     uses: &[],
     run: |context| {
         has_lints(crate::lint::environment().as_ref())?;
-        let answer =
-            call("cargo test --no-run --all-targets").workspace().plain().answer(context)?;
+        let compiled = call("cargo test --no-run --all-targets").workspace().plain();
+        let answer = compiled.own_flags().answer(context)?;
         let warnings = answer.text.lines().filter(|line| line.starts_with("warning")).count();
         match (answer.good(), warnings) {
             (true, 0) => Ok(()),
@@ -149,10 +149,11 @@ pub(crate) static NO_DEFAULT_FEATURES: Step = Step {
     uses: &[],
     run: |context| {
         if !context.short.get() {
-            return call("packaging/features.sh").script(context);
+            return call("packaging/features.sh").own_flags().script(context);
         }
         for package in ["clocksmith", "clocksmith-cli"] {
-            call("cargo check --locked --no-default-features -p").arg(package).run(context)?;
+            let check = call("cargo check --locked --no-default-features -p").arg(package);
+            check.own_flags().run(context)?;
         }
         Ok(())
     },
