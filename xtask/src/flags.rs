@@ -11,7 +11,7 @@ pub(crate) fn is_flags(name: &OsStr) -> bool {
     is_compilers || ["CLIPPY_ARGS", "CLIPPY_CONF_DIR", "CARGO_BUILD_WARNINGS"].contains(&&*name)
 }
 
-/// The names of those that the environment has; an empty one counts for cargo, too.
+/// The names of those that the environment has; cargo also obeys an empty one.
 pub(crate) fn inherited() -> Vec<OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_flags(name)).collect()
 }

@@ -46,7 +46,7 @@ end is ended, with its process group (not what has a session of its own), after
                           values
   CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
-  RUSTFLAGS and the like  not for clippy, doc and no-default-features, which
+  RUSTFLAGS and similar   not for clippy, doc and no-default-features, which
                           judge warnings, and steps that set them
 ",
         DEFAULT_BUDGET / 60,
