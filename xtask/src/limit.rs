@@ -1,23 +1,33 @@
-//! The longest time that a step may take: one that hangs is ended.
+//! The longest time that a step or a command may take: one that hangs is ended.
 //!
 //! A budget is judged when a step has ended; see [`crate::load`].
 
-use crate::load::Mark;
+use crate::load::{Mark, Spent};
 
 /// How often its budget a step may take before it is ended.
 const TIMES: u64 = 3;
 /// Seconds that every step may take.
 const LEAST: u64 = 600;
+/// How much longer than its limit something may take by the clock, where others have the machine or it is slow.
+const BUSIEST: f64 = 4.0;
 
-/// Returns the seconds after which a step with this budget is ended; like those of the budget they are seconds of two quiet
-/// processors.
+/// Whether a command or a step took longer than its limit would be on a quiet machine, which is in seconds of two quiet processors
+/// like those of the budget.
+pub(crate) fn is_over(spent: Spent, slowness: f64, seconds: f64) -> bool {
+    spent.quiet(slowness) >= seconds || spent.wall >= BUSIEST * seconds
+}
+
+/// Returns the limit of a step with this budget, in seconds.
 pub(crate) fn seconds(budget: u64) -> u64 {
     budget.saturating_mul(TIMES).max(LEAST)
 }
 
 /// The rule, in words.
 pub(crate) fn rule() -> String {
-    format!("{TIMES} times its budget, at least {} minutes", LEAST / 60)
+    let least = LEAST / 60;
+    format!(
+        "{TIMES} times its budget, at least {least} minutes; by the clock at most {BUSIEST} times that"
+    )
 }
 
 /// The limit of the step that runs.
@@ -45,10 +55,13 @@ impl StepLimit {
         StepLimit { seconds: self.seconds.saturating_add(asked.saturating_mul(TIMES)), ..self }
     }
 
+    fn is_over(self, spent: Spent) -> bool {
+        is_over(spent, self.slowness, self.seconds as f64)
+    }
+
     /// Why the process group of the step is ended now, if it is.
     pub(crate) fn over(self, group: u32) -> Option<String> {
-        let quiet = self.mark.spent_with(group).quiet(self.slowness);
-        (quiet > self.seconds as f64).then(|| {
+        self.is_over(self.mark.spent_with(group)).then(|| {
             format!(
                 "took too long and was ended: the step {} may take {} s ({})",
                 self.name,
@@ -71,6 +84,24 @@ mod tests {
         assert_eq!(seconds(20), 600);
         assert_eq!(seconds(1500), 4500);
         assert_eq!(seconds(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn limit_of_a_command_and_of_a_step_grows_with_the_load_up_to_four_times() {
+        let spent = |wall, share| Spent { wall, cpu: 0.0, share };
+        for (wall, share, slowness, over) in [
+            (899.0, 1.0, 1.0, false),
+            (901.0, 1.0, 1.0, true),
+            (1700.0, 0.5, 1.0, false),
+            (1700.0, 1.0, 2.0, false),
+            (3599.0, 0.05, 4.0, false),
+            (3601.0, 0.05, 4.0, true),
+        ] {
+            let spent = spent(wall, share);
+            assert_eq!(is_over(spent, slowness, 900.0), over, "{spent:?}");
+            // Three times its budget.
+            assert_eq!(StepLimit::new("tree", 300, slowness).is_over(spent), over, "{spent:?}");
+        }
     }
 
     #[test]

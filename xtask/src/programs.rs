@@ -3,7 +3,7 @@
 use crate::call::call;
 use crate::context::Context;
 use crate::kept::{Kept, PIECE};
-use crate::limit::StepLimit;
+use crate::limit::{StepLimit, is_over};
 use crate::load::Mark;
 use crate::scratch::{Guard, kill_group};
 use crate::settings::cases;
@@ -328,7 +328,7 @@ impl Program {
             looks += 1;
             let over = limit.end.is_some_and(|end| Instant::now() >= end)
                 || (looks.is_multiple_of(16)
-                    && (mark.spent_with(child.id()).quiet(limit.slowness) > limit.quiet
+                    && (is_over(mark.spent_with(child.id()), limit.slowness, limit.quiet)
                         || limit.step.is_some_and(|step| step.over(child.id()).is_some())));
             if over {
                 late = Some(mark.spent().wall as u64);

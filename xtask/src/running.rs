@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::kept::{Kept, PIECE};
-use crate::limit::StepLimit;
-use crate::load::{Mark, Spent};
+use crate::limit::{StepLimit, is_over};
+use crate::load::Mark;
 use crate::scratch::{Guard, kill_group, signal_group};
 use std::io::{self, BufRead as _, BufReader, PipeReader, Read as _};
 use std::os::unix::process::CommandExt as _;
@@ -19,9 +19,6 @@ const JUDGE: Duration = Duration::from_secs(2);
 const KILL_AFTER: Duration = Duration::from_secs(20);
 /// How long a process that it has left behind may keep its output open.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
-
-/// How much longer than its own limit a command may take, at most, where others have the machine.
-const BUSIEST: f64 = 4.0;
 
 /// When a command is ended.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +52,7 @@ impl Limits {
 
     fn over(&self, group: u32) -> Option<Late> {
         if let Some(seconds) = self.own
-            && is_over(self.mark.spent_with(group), self.slowness, seconds)
+            && is_over(self.mark.spent_with(group), self.slowness, seconds as f64)
         {
             let why = format!("took longer than {seconds} s and was ended");
             return Some(Late { why, own: true });
@@ -66,12 +63,6 @@ impl Limits {
         }
         self.step?.over(group).map(|why| Late { why, own: false })
     }
-}
-
-/// Whether a command took longer than its limit would be on a quiet machine.
-fn is_over(spent: Spent, slowness: f64, seconds: u64) -> bool {
-    let seconds = seconds as f64;
-    spent.quiet(slowness) >= seconds || spent.wall >= BUSIEST * seconds
 }
 
 /// How a command ended.
@@ -224,20 +215,5 @@ fn read(reader: PipeReader, send: &SyncSender<Vec<u8>>) {
         if !read.is_ok_and(|bytes| bytes > 0) || send.send(piece).is_err() {
             return;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limit_of_a_command_grows_with_the_load_up_to_four_times() {
-        let spent = |wall, share| Spent { wall, cpu: 0.0, share };
-        assert!(!is_over(spent(899.0, 1.0), 1.0, 900));
-        assert!(is_over(spent(901.0, 1.0), 1.0, 900));
-        assert!(!is_over(spent(1700.0, 0.5), 1.0, 900));
-        assert!(!is_over(spent(1700.0, 1.0), 2.0, 900));
-        assert!(is_over(spent(3601.0, 0.05), 4.0, 900));
     }
 }
