@@ -186,6 +186,7 @@ fn failure(name: &str, answer: &Answer) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::KILLS;
 
     #[test]
     fn script_says_by_its_exit_code_what_is_missing() {
@@ -210,7 +211,9 @@ mod tests {
     fn answer_of_a_command_that_hangs_is_that_it_was_ended_with_its_children() {
         let child = std::env::temp_dir().join(format!("xtask-call-{}", std::process::id()));
         let script = format!("sleep 1000 & echo $! >{}; echo begun; wait", child.display());
+        let kills = KILLS.get();
         let answer = shell(&script).limit(1).answer(&context()).unwrap();
+        assert_eq!(KILLS.get(), kills + 1);
         assert!(answer.is_late() && !answer.good() && answer.text == "begun\n");
         assert_eq!(answer.how(), "took longer than 1 s and was ended");
         has_ended(&child);
@@ -249,7 +252,9 @@ mod tests {
         for sleep in ["sleep 1000", "sleep 1000 >/dev/null 2>&1"] {
             let script = format!("{sleep} & echo $! >{}; echo done; exit 3", child.display());
             let begun = std::time::Instant::now();
+            let kills = KILLS.get();
             let answer = shell(&script).answer(&context()).unwrap();
+            assert_eq!(KILLS.get(), kills + 1, "{sleep}");
             assert!(answer.code == Some(3) && answer.text == "done\n", "{sleep}");
             assert!(begun.elapsed().as_secs() < 500);
             has_ended(&child);

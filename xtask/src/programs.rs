@@ -1,17 +1,20 @@
 //! Test programs, two at a time: many of them wait most of the time, and `cargo test` runs one after the other.
 
+mod listed;
+
 use crate::call::call;
 use crate::context::Context;
 use crate::kept::{Kept, PIECE};
 use crate::limit::{StepLimit, is_over};
 use crate::load::Mark;
-use crate::scratch::{Guard, kill_group};
+use crate::running::{close, has_ended};
+use crate::scratch::Guard;
 use crate::settings::cases;
 use crate::skips::Skips;
 use crate::step::{Done, Stop};
 use std::io::{BufRead as _, BufReader, Read};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,7 +82,7 @@ pub(crate) fn run(context: &Context) -> Done {
         .workspace()
         .hidden()
         .answer(context)?;
-    let mut programs: Vec<Program> = listed.text.lines().filter_map(program).collect();
+    let mut programs: Vec<Program> = listed.text.lines().filter_map(listed::program).collect();
     if listed.late.is_some() {
         return Err(Stop::fail(format!("cargo, which lists the test programs, {}", listed.how())));
     }
@@ -318,13 +321,10 @@ impl Program {
         let readers =
             [keep(child.stdout.take(), self.name()), keep(child.stderr.take(), self.name())];
         let is_read = || readers.iter().flatten().all(|(_, reader)| reader.is_finished());
-        let (mut ended, mut late) = (None, None);
+        let mut late = None;
         let mut looks = 0_u32;
         // Processes that it has started may print after its end.
-        while ended.is_none() || !is_read() {
-            if ended.is_none() {
-                ended = child.try_wait().transpose();
-            }
+        while !has_ended(&mut child) || !is_read() {
             looks += 1;
             let over = limit.end.is_some_and(|end| Instant::now() >= end)
                 || (looks.is_multiple_of(16)
@@ -332,12 +332,14 @@ impl Program {
                         || limit.step.is_some_and(|step| step.over(child.id()).is_some())));
             if over {
                 late = Some(mark.spent().wall as u64);
-                kill_group(&mut child);
-                ended = Some(child.wait());
-                // A process in another group may still have the pipe open.
-                std::thread::sleep(10 * LOOK);
                 break;
             }
+            std::thread::sleep(LOOK);
+        }
+        let status = close(&mut child);
+        // A process in another group may still have the pipe open.
+        let closed = Instant::now();
+        while !is_read() && closed.elapsed() < 10 * LOOK {
             std::thread::sleep(LOOK);
         }
         limit.guard.end(child.id());
@@ -352,45 +354,17 @@ impl Program {
         }
         let text = crate::skips::without_output(&text);
         let read = readers.iter().all(Result::is_ok);
-        let code = ended.and_then(|ended| ended.ok()?.code());
+        let code = status.ok().flatten().and_then(|status| status.code());
         Ran { good: read && late.is_none() && code == Some(0), code, late, text }
     }
-}
-
-/// A test program that cargo reports, in one line of JSON.
-fn program(line: &str) -> Option<Program> {
-    if !line.starts_with("{\"reason\":\"compiler-artifact\"")
-        || !line.contains(",\"test\":true},\"features\"")
-    {
-        return None;
-    }
-    let executable = field(line, "executable")?;
-    let manifest = field(line, "manifest_path")?;
-    Some(Program {
-        executable: executable.into(),
-        directory: Path::new(manifest).parent()?.to_path_buf(),
-    })
-}
-
-/// A string in a line of JSON; none if it has to be unescaped, which a path of a build seldom has.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = line.split_once(&format!("\"{name}\":\""))?;
-    rest.split('"').next().filter(|text| !text.contains('\\'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LINE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///c/crates/who#1.0.0","manifest_path":"/c/crates/who/Cargo.toml","target":{"kind":["test"],"crate_types":["bin"],"name":"pythons","src_path":"/c/crates/who/tests/pythons.rs","edition":"2024","doc":false,"doctest":false,"test":true},"profile":{"opt_level":"0","debuginfo":1,"debug_assertions":true,"overflow_checks":true,"test":true},"features":[],"filenames":["/t/debug/deps/pythons-0a1b"],"executable":"/t/debug/deps/pythons-0a1b","fresh":true}"#;
-
-    #[test]
-    fn program_test_is_found_with_its_directory() {
-        let found = program(LINE).unwrap();
-        assert_eq!(found.executable, Path::new("/t/debug/deps/pythons-0a1b"));
-        assert_eq!(found.directory, Path::new("/c/crates/who"));
-        assert_eq!(found.name(), "who/pythons");
-    }
+    use crate::scratch::KILLS;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
 
     #[test]
     fn failed_tests_are_found_by_name() {
@@ -413,6 +387,45 @@ mod tests {
         ));
     }
 
+    /// A program that is a script.
+    fn script(dir: &Path, script: &str) -> Program {
+        std::fs::create_dir_all(dir).unwrap();
+        let executable = dir.join("program");
+        std::fs::write(&executable, script).unwrap();
+        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Program { executable, directory: dir.to_path_buf() }
+    }
+
+    /// Waits for the end of the `sleep` of which the file `child` of a directory has the number.
+    fn assert_child_ends(dir: &Path) {
+        let pid = std::fs::read_to_string(dir.join("child")).unwrap();
+        let is_running = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.is_ok_and(|stat| stat.contains("(sleep)") && !stat.contains(") Z "))
+        };
+        let begun = Instant::now();
+        while is_running() && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(LOOK);
+        }
+        assert!(!is_running());
+    }
+
+    #[test]
+    fn program_that_leaves_a_child_behind_is_good_and_the_child_ends_with_it() {
+        let dir = std::env::temp_dir().join(format!("xtask-leaves-{}", std::process::id()));
+        let program = script(
+            &dir,
+            "#!/bin/sh\nsleep 1000 >/dev/null 2>&1 & echo $! >child; echo 'running 0 tests'\n",
+        );
+        let context = Context::new(&dir, None);
+        let kills = KILLS.get();
+        let ran = program.run(unlimited(&context), None);
+        assert_eq!(KILLS.get(), kills + 1);
+        assert!(ran.good && ran.text == "running 0 tests\n", "{}", ran.text);
+        assert_child_ends(&dir);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
     fn unlimited(context: &Context) -> Limit<'_> {
         let guard = &context.guard;
         Limit { quiet: f64::INFINITY, slowness: 1.0, end: None, step: None, guard }
@@ -420,22 +433,12 @@ mod tests {
 
     #[test]
     fn program_that_hangs_is_ended_with_its_children_and_named() {
-        use std::os::unix::fs::PermissionsExt as _;
         let dir = std::env::temp_dir().join(format!("xtask-hangs-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let executable = dir.join("program");
-        let script = "#!/bin/sh\necho 'running 2 tests'\necho 'test a has been running for over 60 seconds'\n\
+        let text = "#!/bin/sh\necho 'running 2 tests'\necho 'test a has been running for over 60 seconds'\n\
             echo 'test b has been running for over 60 seconds'\necho 'test b ... FAILED'\n\
             sleep 1000 & echo $! >child; echo to-err >&2; [ \"$1\" = --exact ] && [ \"$2\" = quick ] || wait\n";
-        std::fs::write(&executable, script).unwrap();
-        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let program = Program { executable, directory: dir.clone() };
+        let program = script(&dir, text);
         let context = Context::new(&dir, None);
-        let is_running = || {
-            let pid = std::fs::read_to_string(dir.join("child")).unwrap();
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-            stat.is_ok_and(|stat| stat.contains("(sleep)") && !stat.contains(") Z "))
-        };
         // It hangs itself; and it ends, but leaves a child that holds its output.
         for test in [None, Some("quick")] {
             let ran = program.run(Limit { quiet: 0.1, ..unlimited(&context) }, test);
@@ -443,11 +446,7 @@ mod tests {
             assert!(ran.text.contains("running 2 tests") && ran.text.contains("to-err"));
             assert_eq!(hanging(&ran.text), ["a"]);
             assert!(ran.named(&program).contains("s, in a)"), "{}", ran.named(&program));
-            let begun = Instant::now();
-            while is_running() && begun.elapsed() < Duration::from_secs(60) {
-                std::thread::sleep(LOOK);
-            }
-            assert!(!is_running());
+            assert_child_ends(&dir);
             // One of its tests failed; if that test passes alone, this does not show anything about the one that hangs.
             assert!(!once_more(&context, unlimited(&context), &[(&program, ran)]));
         }
@@ -456,14 +455,9 @@ mod tests {
 
     #[test]
     fn once_more_passes_only_if_each_failed_test_passes_alone() {
-        use std::os::unix::fs::PermissionsExt as _;
         let dir = std::env::temp_dir().join(format!("xtask-once-more-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let executable = dir.join("program");
-        let script = "#!/bin/sh\ncase $2 in good) echo 'test result: ok. 1 passed;';; skips) echo 'skipped: too busy'; echo 'test result: ok. 1 passed;';; none) echo 'test result: ok. 0 passed;';; *) exit 1;; esac\n";
-        std::fs::write(&executable, script).unwrap();
-        std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let program = Program { executable, directory: dir.clone() };
+        let text = "#!/bin/sh\ncase $2 in good) echo 'test result: ok. 1 passed;';; skips) echo 'skipped: too busy'; echo 'test result: ok. 1 passed;';; none) echo 'test result: ok. 0 passed;';; *) exit 1;; esac\n";
+        let program = script(&dir, text);
         let again = |names: &[&str]| {
             let context = Context::new(&dir, None);
             let text: String =
@@ -495,24 +489,5 @@ mod tests {
             assert_eq!(good, passes, "{code:?}: {text}");
         }
         std::fs::remove_dir_all(&dir).unwrap();
-    }
-
-    #[test]
-    fn program_of_users_and_library_are_none() {
-        let plain = LINE.replace(
-            "\"overflow_checks\":true,\"test\":true",
-            "\"overflow_checks\":true,\"test\":false",
-        );
-        assert_eq!(program(&plain), None);
-        assert_eq!(
-            program(
-                &LINE.replace(
-                    "\"executable\":\"/t/debug/deps/pythons-0a1b\"",
-                    "\"executable\":null"
-                )
-            ),
-            None
-        );
-        assert_eq!(program("Compiling who"), None);
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// How often its processor time is read, from all files of `/proc`.
 const JUDGE: Duration = Duration::from_secs(2);
-/// After this it is ended, if it has not ended at the first signal.
+/// After this it is killed, if it has not ended at the first signal.
 const KILL_AFTER: Duration = Duration::from_secs(20);
 /// How long a process that it has left behind may keep its output open.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
@@ -113,36 +113,51 @@ fn followed(
             judged = Instant::now();
             late = limits.over(child.id());
             if late.is_some() {
-                end(child, &mut output);
+                ask_to_end(child, &mut output);
                 break;
             }
         }
     }
-    output.rest(child, LEFT_BEHIND);
-    // Nothing that it started runs on beside the next step: as a zombie, it still has its group's number.
-    kill_group(child);
-    // It is a zombie now, unless no signal can end it.
-    let status = if has_ended(child) { Some(child.wait()?) } else { None };
+    // A process that the command has left behind does not hold the run.
+    if late.is_none() {
+        output.rest(LEFT_BEHIND);
+    }
+    let is_held = late.is_none() && output.open;
+    let status = close(child)?;
+    if is_held {
+        let line = format!(
+            "[a process that this has left behind kept its output open for {} s; its process group was ended]\n",
+            LEFT_BEHIND.as_secs()
+        );
+        crate::output::write(line.as_bytes());
+    }
+    output.rest(LEFT_BEHIND);
     Ok(Ended { status, late, text: output.kept.text() })
 }
 
-/// Ends a group: at first so that it can undo what it has done. What is left of it when its first process has ended is killed.
-fn end(child: &mut Child, output: &mut Output) {
+/// Lets the first process of a group undo what it has done.
+fn ask_to_end(child: &mut Child, output: &mut Output) {
     signal_group(child.id(), "TERM");
     let begun = Instant::now();
     while !has_ended(child) && begun.elapsed() < KILL_AFTER {
         output.take(LOOK);
     }
+}
+
+/// Kills what is left of a group, so that nothing that it started runs on beside the next step, and returns the status of its first
+/// process; none if that cannot be ended, because it is another user's.
+pub(crate) fn close(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    // Also as a zombie, the first process keeps the number of its group.
     kill_group(child);
-    // A program of another user cannot be ended.
     let begun = Instant::now();
     while !has_ended(child) && begun.elapsed() < LEFT_BEHIND {
-        output.take(LOOK);
+        std::thread::sleep(LOOK);
     }
+    if has_ended(child) { child.wait().map(Some) } else { Ok(None) }
 }
 
 /// Whether a process has ended. It remains a zombie, so that no other process has its number while its group is ended.
-fn has_ended(child: &mut Child) -> bool {
+pub(crate) fn has_ended(child: &mut Child) -> bool {
     match std::fs::read_to_string(format!("/proc/{}/stat", child.id())) {
         Ok(text) => {
             // A program of which the first thread alone has ended also has that state.
@@ -188,20 +203,11 @@ impl Output {
         }
     }
 
-    /// Takes what is left in the pipe. A process that the command has left behind does not hold the run: it is ended.
-    fn rest(&mut self, child: &mut Child, time: Duration) {
+    /// Takes what is left in the pipe, until no process can write to it.
+    fn rest(&mut self, time: Duration) {
         let begun = Instant::now();
         while self.open && begun.elapsed() < time {
             self.take(LOOK);
-        }
-        if self.open {
-            kill_group(child);
-            let line = format!(
-                "[a process that this has left behind kept its output open for {} s; its process group was ended]\n",
-                time.as_secs()
-            );
-            crate::output::write(line.as_bytes());
-            self.take(10 * LOOK);
         }
     }
 }

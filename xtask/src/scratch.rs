@@ -67,8 +67,16 @@ impl Guard {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many groups this thread has killed.
+    pub(crate) static KILLS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Ends a process group at once; without a shell, only its first process.
 pub(crate) fn kill_group(child: &mut Child) {
+    #[cfg(test)]
+    KILLS.set(KILLS.get() + 1);
     if !signal_group(child.id(), "KILL") {
         let _ = child.kill();
     }
