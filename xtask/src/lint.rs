@@ -13,8 +13,7 @@ use std::process::Command;
 
 /// Returns the variable that makes cargo compile with the lints of clippy, if it is installed.
 pub(crate) fn environment() -> Option<(&'static str, PathBuf)> {
-    let asked = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
-    let sysroot = String::from_utf8(asked.stdout).ok()?;
-    let driver = Path::new(sysroot.trim_end()).join("bin/clippy-driver");
+    let asked = crate::ask::ask(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
+    let driver = Path::new(asked.out.trim_end()).join("bin/clippy-driver");
     driver.is_file().then_some(("RUSTC_WORKSPACE_WRAPPER", driver))
 }

@@ -14,10 +14,12 @@ macro_rules! say {
     };
 }
 
+mod ask;
 mod beside;
 mod call;
 mod context;
 mod flags;
+mod git;
 mod help;
 mod kept;
 mod limit;

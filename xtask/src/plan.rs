@@ -4,7 +4,6 @@ use crate::needs::Kind;
 use crate::step::{Step, Tier};
 use crate::steps::STEPS;
 use std::path::Path;
-use std::process::Command;
 
 /// Seconds that the default tier may take, compiling included.
 pub(crate) const DEFAULT_BUDGET: u64 = 8 * 60;
@@ -243,44 +242,7 @@ fn turn_of(turn: usize, why: &str) -> Plan {
 }
 
 fn head() -> Result<String, String> {
-    head_of(Path::new("."))
-}
-
-/// The commit of the repository of which a directory is the top.
-fn head_of(top: &Path) -> Result<String, String> {
-    let git = |words: &[&str]| {
-        let asked =
-            without_repository(&mut Command::new("git")).arg("-C").arg(top).args(words).output();
-        let answer = asked.map_err(|error| format!("ci: git {}: {error}", words.join(" ")))?;
-        let text = if answer.status.success() { &answer.stdout } else { &answer.stderr };
-        let text = String::from_utf8_lossy(text).trim().to_owned();
-        // Git says why, and what to do about a checkout of another user.
-        let fault = || format!("ci: no commit here; name a turn: ./test.sh ci 1. git: {text}");
-        if answer.status.success() { Ok(text) } else { Err(fault()) }
-    };
-    // Unpacked sources in another repository.
-    let above = git(&["rev-parse", "--show-cdup"])?;
-    if !above.is_empty() {
-        return Err(format!(
-            "ci: the repository here is that of {above}, not of these sources; name a turn: ./test.sh ci 1"
-        ));
-    }
-    git(&["rev-parse", "--verify", "HEAD^{commit}"])
-}
-
-/// A hook of git has these, and then no directory counts.
-pub(crate) fn without_repository(git: &mut Command) -> &mut Command {
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_COMMON_DIR",
-        "GIT_PREFIX",
-    ] {
-        git.env_remove(name);
-    }
-    git
+    crate::git::head_of(Path::new("."))
 }
 
 #[cfg(test)]
@@ -452,48 +414,6 @@ mod tests {
             println!("  end at {now} s");
             assert!(now < CI_BUDGET, "turn {} ends at {now} s", turn + 1);
         }
-    }
-
-    #[test]
-    fn git_does_not_ask_the_repository_of_a_hook() {
-        let mut git = Command::new("git");
-        git.env("GIT_DIR", "/x");
-        let left: Vec<_> =
-            without_repository(&mut git).get_envs().filter(|(_, value)| value.is_some()).collect();
-        assert!(left.is_empty(), "{left:?}");
-        // Who calls it with them set.
-        for script in ["../test.sh", "../.ci/run"] {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
-            let text = std::fs::read_to_string(path).unwrap();
-            assert!(text.contains("\nunset CDPATH GIT_DIR "), "{script}");
-        }
-    }
-
-    #[test]
-    fn ci_the_commit_is_that_of_these_sources() {
-        if Command::new("git").arg("--version").output().is_err() {
-            return;
-        }
-        let top = std::env::temp_dir().join(format!("xtask-head-{}", std::process::id()));
-        std::fs::create_dir_all(top.join("unpacked")).unwrap();
-        let git = |words: &[&str]| {
-            let name = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
-            let mut git = Command::new("git");
-            let done =
-                without_repository(&mut git).arg("-C").arg(&top).args(name).args(words).status();
-            assert!(done.unwrap().success(), "{words:?}");
-        };
-        git(&["init", "-q"]);
-        let error = head_of(&top).unwrap_err();
-        assert!(
-            error.contains("no commit here; name a turn") && error.contains("fatal"),
-            "{error}"
-        );
-        git(&["commit", "-q", "--allow-empty", "-m", "x"]);
-        assert_eq!(head_of(&top).unwrap().len(), 40);
-        let error = head_of(&top.join("unpacked")).unwrap_err();
-        assert!(error.contains("that of ../, not of these sources"), "{error}");
-        std::fs::remove_dir_all(&top).unwrap();
     }
 
     #[test]

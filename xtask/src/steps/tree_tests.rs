@@ -34,10 +34,7 @@ impl Tree {
     }
 
     fn git(&self, words: &[&str]) {
-        let mut command = Command::new("git");
-        crate::plan::without_repository(&mut command);
-        command.arg("-C").arg(&self.0).args(words);
-        assert!(command.status().unwrap().success(), "{words:?}");
+        assert!(crate::git::git(&self.0).args(words).status().unwrap().success(), "{words:?}");
     }
 
     /// Returns whether it passes, and its output.
