@@ -1,8 +1,9 @@
 //! Selects the steps of a command line.
 
 use crate::needs::Kind;
-use crate::step::{Step, Tier};
+use crate::step::{Done, Step, Tier};
 use crate::steps::STEPS;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Seconds that the default tier may take, compiling included.
@@ -241,6 +242,19 @@ fn turn_of(turn: usize, why: &str) -> Plan {
     Plan { steps, turn, turn_said: Some(turn_said), budget: Some(CI_BUDGET), ..Plan::default() }
 }
 
+/// When a step of a turn begins at the latest, in seconds of the clock: with enough time for it on a machine that is so many times
+/// slower than that of the table.
+pub(crate) fn latest_begin(step: &Step, made: &BTreeMap<&'static str, Done>, slowness: f64) -> u64 {
+    let needed = (seconds_of(step, made) as f64 * slowness).ceil() as u64;
+    CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(needed))
+}
+
+/// The seconds of a step, with the shared work that has not been done yet.
+fn seconds_of(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
+    let unmade = step.uses.iter().filter(|used| !made.contains_key(used.name));
+    step.seconds + unmade.map(|used| seconds_of(used, made)).sum::<u64>()
+}
+
 fn head() -> Result<String, String> {
     crate::git::head_of(Path::new("."))
 }
@@ -248,9 +262,7 @@ fn head() -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::{latest_begin, seconds_of};
-    use crate::step::Done;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     fn names(words: &[&str]) -> Vec<&'static str> {
         plan(words).unwrap().all().iter().map(|step| step.name).collect()
@@ -406,7 +418,7 @@ mod tests {
             let (mut now, mut made) = before_turn(&plan);
             println!("turn {}: {now} s before it", turn + 1);
             for step in &plan.turn {
-                let latest = latest_begin(step, &made);
+                let latest = latest_begin(step, &made, 1.0);
                 println!("  {} at {now} s, at the latest {latest} s", step.name);
                 assert!(now < latest, "turn {}: {} begins at {now} s", turn + 1, step.name);
                 now += shared(step, &mut made) + step.seconds;
@@ -414,6 +426,30 @@ mod tests {
             println!("  end at {now} s");
             assert!(now < CI_BUDGET, "turn {} ends at {now} s", turn + 1);
         }
+    }
+
+    #[test]
+    fn seconds_of_a_step_include_shared_work_until_it_is_done() {
+        let step = find("paravirt").unwrap();
+        let mut made = BTreeMap::new();
+        let all = seconds_of(step, &made);
+        for used in step.uses {
+            let before = seconds_of(step, &made);
+            made.insert(used.name, Ok(()));
+            assert!(seconds_of(step, &made) < before, "{}", used.name);
+        }
+        assert!(all > step.seconds);
+        assert_eq!(seconds_of(step, &made), step.seconds);
+    }
+
+    #[test]
+    fn latest_begin_of_a_step_is_earlier_on_a_slower_machine() {
+        let made = BTreeMap::new();
+        let (long, short) = (find("crash").unwrap(), find("book-html").unwrap());
+        assert_eq!(latest_begin(long, &made, 1.0), CI_LAST_BEGIN);
+        assert_eq!(latest_begin(long, &made, 2.0), CI_BUDGET - 2 * long.seconds);
+        assert_eq!(latest_begin(long, &made, 100.0), 0);
+        assert_eq!(latest_begin(short, &made, 1.5), CI_LAST_BEGIN);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::load::{Judgement, Mark, Spent, slowness};
 use crate::may_skip::MaySkip;
 use crate::needs::Need;
-use crate::plan::{CI_BUDGET, CI_END, CI_LAST_BEGIN, Plan};
+use crate::plan::{CI_END, Plan, latest_begin};
 use crate::scratch::Scratch;
 use crate::step::{Done, Step, Stop};
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ pub(crate) fn run(plan: &Plan) -> ExitCode {
     }
     for step in &plan.turn {
         // A step is not started if it would probably be ended in the middle.
-        let latest = latest_begin(step, &runner.made);
+        let latest = latest_begin(step, &runner.made, runner.slowness);
         let elapsed = begun.elapsed().as_secs();
         if elapsed > latest {
             say!("\n== {}: not run", step.name);
@@ -128,17 +128,6 @@ fn begun() -> Instant {
     let now = Instant::now();
     let before = std::env::var("CLOCKSMITH_TEST_ELAPSED").ok().and_then(|text| text.parse().ok());
     now.checked_sub(Duration::from_secs(before.unwrap_or(0))).unwrap_or(now)
-}
-
-/// When a step of a turn begins at the latest, in seconds: with enough time for it.
-pub(crate) fn latest_begin(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
-    CI_LAST_BEGIN.min(CI_BUDGET.saturating_sub(seconds_of(step, made)))
-}
-
-/// The seconds of a step, with the shared work that has not been done yet.
-pub(crate) fn seconds_of(step: &Step, made: &BTreeMap<&'static str, Done>) -> u64 {
-    let unmade = step.uses.iter().filter(|used| !made.contains_key(used.name));
-    step.seconds + unmade.map(|used| seconds_of(used, made)).sum::<u64>()
 }
 
 impl Runner {
@@ -513,19 +502,5 @@ mod tests {
         assert!(!runner.is_good());
         runner.may_not_run = true;
         assert!(runner.is_good());
-    }
-
-    #[test]
-    fn seconds_of_a_step_include_shared_work_until_it_is_done() {
-        let step = find("paravirt").unwrap();
-        let mut made = BTreeMap::new();
-        let all = seconds_of(step, &made);
-        for used in step.uses {
-            let before = seconds_of(step, &made);
-            made.insert(used.name, Ok(()));
-            assert!(seconds_of(step, &made) < before, "{}", used.name);
-        }
-        assert!(all > step.seconds);
-        assert_eq!(seconds_of(step, &made), step.seconds);
     }
 }
