@@ -53,7 +53,8 @@ fn calls(step: &str, variables: &[(&str, &str)]) -> Vec<String> {
         .stdout(Stdio::null())
         .status();
     assert!(done.unwrap().success(), "{step}");
-    let notes = std::fs::read_to_string(dir.join("notes")).unwrap();
+    // A script without its tools calls nothing.
+    let notes = std::fs::read_to_string(dir.join("notes")).unwrap_or_default();
     std::fs::remove_dir_all(dir).unwrap();
     notes.lines().map(str::to_owned).collect()
 }
