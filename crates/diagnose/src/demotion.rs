@@ -1,6 +1,7 @@
 //! The messages by which the kernel demotes a clocksource until the next boot.
 
 use clocksmith_facts::Facts;
+use clocksmith_facts::log::incident::reading::{Hypothesis, overflow};
 use clocksmith_facts::log::{Entry, Event, KernelLog};
 
 /// The clocksource that a message demotes until the next boot.
@@ -12,8 +13,8 @@ pub fn demoted_by(event: &Event) -> Option<&str> {
         | Event::Warp { .. }
         | Event::WarpRandom
         | Event::WarpHeader { .. }
-        // The clocksource in use is checked because it was marked unstable (`__clocksource_watchdog_kthread()`, 5.13+).
         | Event::CrossCheck
+        | Event::CrossCheckOfOne
         | Event::ReadbackDelay { marks: true, tested: false, .. } => Some("tsc"),
         Event::ReadbackDelay { name, marks: true, tested: true, .. } => Some(name),
         Event::WatchdogMarked { name, .. }
@@ -30,10 +31,15 @@ pub(crate) fn takes_tsc(event: &Event) -> bool {
 }
 
 /// Whether a message shows that the kernel has marked the TSC unstable, without saying when or why: KVM looks at the mark
-/// where it starts a guest (`kvm_check_tsc_unstable()` in `arch/x86/kvm/x86.c`).
+/// where it starts a guest (`kvm_check_tsc_unstable()` in `arch/x86/kvm/x86.c`), and the kernel compares the counters of
+/// several CPUs only for a clocksource in use that it has marked (`__clocksource_watchdog_kthread()`, 5.13 and later).
 #[must_use]
 pub(crate) fn shows_marked_tsc(event: &Event) -> bool {
-    matches!(event, Event::KvmTscUnreliable(text) if text.contains("host with unstable TSC"))
+    match event {
+        Event::KvmTscUnreliable(text) => text.contains("host with unstable TSC"),
+        Event::CrossCheck | Event::CrossCheckOfOne => true,
+        _ => false,
+    }
 }
 
 /// Whether a log demotes the TSC.
@@ -46,7 +52,18 @@ pub(crate) fn demotes_tsc(log: &KernelLog) -> bool {
 /// `clocksource_failover`). Such a kernel lists the TSC whether it is right or wrong.
 #[must_use]
 pub(crate) fn differed_and_kept(log: &KernelLog) -> bool {
-    log.any(|event| matches!(event, Event::WatchdogKept { name, .. } if name.starts_with("tsc")))
+    log.any(|event| match event {
+        Event::WatchdogKept { name, delta_ns } => {
+            name.starts_with("tsc") && overflow_ns(*delta_ns).is_none()
+        }
+        _ => false,
+    })
+}
+
+/// The overflow that gives a difference in nanoseconds: such a figure says nothing about either clock.
+pub(crate) fn overflow_ns(delta_ns: i64) -> Option<Hypothesis> {
+    #[allow(clippy::cast_precision_loss)]
+    overflow(delta_ns as f64 / 1e9)
 }
 
 /// The last line of a log that demotes the TSC.

@@ -84,6 +84,7 @@ fn foreign(log: &KernelLog, listed: &[String]) -> BTreeSet<usize> {
                     Event::TscUnstable(UnstableReason::Watchdog)
                         | Event::SchedClockUnstable
                         | Event::CrossCheck
+                        | Event::CrossCheckOfOne
                 )
                 || all && demoted_by(event).is_some()
         };

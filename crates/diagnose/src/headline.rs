@@ -98,11 +98,15 @@ pub(crate) fn headline(
             Some(cause) if cause.severity >= Severity::Warning => {
                 format!("{fast}{where_called} ({name}{cost}), but: {}.", lower(&cause.summary))
             }
-            _ if cost.is_empty() && is_still_watched(case) => format!(
-                "{fast} so far{where_called}: the clocksource is {name}{unless}, and the \
-                 watchdog still checks it.{nothing}"
-            ),
-            _ => format!("{fast}{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"),
+            _ => match still_watched(case).filter(|_| cost.is_empty()) {
+                Some(checks) => format!(
+                    "{fast} so far{where_called}: the clocksource is {name}{unless}, and the \
+                     watchdog {checks} it.{nothing}"
+                ),
+                None => format!(
+                    "{fast}{where_called}: the clocksource is {name}{cost}{unless}.{nothing}"
+                ),
+            },
         },
         Verdict::Slow => {
             let why = match because {
@@ -231,9 +235,9 @@ pub(crate) fn headline(
     }
 }
 
-/// Whether a log ends while the TSC is in use, and the watchdog watches the TSC on every machine that the evidence
-/// allows.
-fn is_still_watched(case: &Case<'_>) -> bool {
+/// If a log ends while the TSC is in use: whether the watchdog watches the TSC on every machine that the evidence allows
+/// (`still checks`), or on the most likely one because its processor is one without TSC_ADJUST (`may still check`).
+fn still_watched(case: &Case<'_>) -> Option<&'static str> {
     // The TSC is in use, so machines without a usable TSC are excluded.
     let watched = |m: &Machine| !matches!(predict(m).tsc, TscState::Usable { watched: false });
     // The kernel names its hypervisor in the first lines of each boot.
@@ -245,11 +249,17 @@ fn is_still_watched(case: &Case<'_>) -> bool {
     // A message of the kernel ranks above a conclusion from its version.
     let disabled =
         case.log().is_some_and(|log| log.any(|event| matches!(event, Event::WatchdogDisabled)));
-    matches!(case.facts.origin, Origin::Log(_))
+    let ends = matches!(case.facts.origin, Origin::Log(_))
         && case.tsc_is_current()
         && !case.facts.current_clocksource().is_known()
-        && !disabled
-        && open::ask_over(case.machine, &inputs, watched).same == Some(true)
+        && !disabled;
+    if !ends {
+        return None;
+    }
+    if open::ask_over(case.machine, &inputs, watched).same == Some(true) {
+        return Some("still checks");
+    }
+    (case.machine.lacks_tsc_adjust() && watched(case.machine)).then_some("may still check")
 }
 
 /// The condition of a sentence about a text that does not say whose machine printed its lines.

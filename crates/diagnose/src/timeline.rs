@@ -98,6 +98,7 @@ fn step(event: &Event) -> Option<Step> {
         | Event::LongReadout { .. }
         | Event::LongReadoutCut
         | Event::CrossCheck
+        | Event::CrossCheckOfOne
         | Event::RemoteTimeout
         | Event::WatchdogReadTimeout { .. } => Step::Check,
         Event::ReadbackDelay { .. } => Step::Check,

@@ -86,11 +86,15 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "Constant" => &[Arch::Loongarch, Arch::Loongarch32],
         "openrisc_timer" => &[Arch::Openrisc],
         "cr16" => &[Arch::Parisc],
-        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c), Cavium's counter
+        // arch/sparc/kernel/time_32.c, where no clocksource has a vDSO mode.
+        "timer_cs" => &[Arch::Sparc],
+        // drivers/clocksource/jcore-pit.c.
+        "jcore_pit_cs" => &[Arch::Sh],
+        // The hub of SGI's Origin (arch/mips/sgi-ip27/ip27-timer.c), HEART of its Octane (sgi-ip30/ip30-timer.c), Cavium's counter
         // (arch/mips/cavium-octeon/csrc-octeon.c) and the counter of Ingenic's kernels have no vDSO
         // mode: `__arch_get_hw_counter()` in arch/mips/include/asm/vdso/gettimeofday.h reads only
         // R4K and GIC.
-        "MIPS" | "GIC" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => &[Arch::Mips],
+        "MIPS" | "GIC" | "HEART" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => &[Arch::Mips],
         _ if clocksmith_facts::names::find(name).is_some_and(|known| known.x86) => {
             &[Arch::X86_64, Arch::X86]
         }

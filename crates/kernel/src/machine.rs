@@ -389,6 +389,14 @@ impl Machine {
         self.tsc_adjust = Input::assumed(false, why);
     }
 
+    /// Whether the processor is one that has no TSC_ADJUST register, as far as its family and model show.
+    #[must_use]
+    pub fn lacks_tsc_adjust(&self) -> bool {
+        let lacks =
+            |(family, model)| processor::has_no_tsc_adjust(self.vendor.value, family, model);
+        !self.tsc_adjust.value && self.model.is_some_and(lacks)
+    }
+
     /// Processors without a constant or a nonstop TSC, and the QEMU models that do not show the flags. A hypervisor may
     /// add them.
     fn invariant(&mut self, name: Option<&str>) {

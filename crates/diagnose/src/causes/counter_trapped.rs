@@ -7,7 +7,6 @@ use crate::remedies::table;
 use clocksmith_facts::log::Event;
 
 pub(super) const CAUSE: Definition = Definition {
-    clause: Some("a hardware erratum makes the kernel trap the counter"),
     returns: true,
     remedies: &[&table::CHEAPER_READS],
     find,
@@ -26,6 +25,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     let mut evidence = Vec::new();
     let mut everybody = false;
+    let mut erratum = false;
     let mut compat = false;
     for entry in log.all(|e| matches!(e, Event::ArchTimerErratum(_) | Event::CounterTrapped)) {
         match &entry.event {
@@ -33,6 +33,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
                 let all = TRAPPED.iter().any(|id| text.contains(id));
                 let only32 = TRAPPED_COMPAT.iter().any(|id| text.contains(id));
                 everybody |= all;
+                erratum |= all;
                 compat |= only32;
                 if !all && !only32 {
                     continue;
@@ -45,14 +46,15 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         }
     }
     if everybody {
-        causes.add(
-            CauseId::CounterTrapped,
-            Severity::Warning,
-            Confidence::High,
+        // Kernels of makers also trap without an erratum.
+        let summary = if erratum {
             "a hardware erratum makes the kernel trap reads of the counter, so the vDSO is off and every \
-             clock read is a system call",
-            evidence,
-        );
+             clock read is a system call"
+        } else {
+            "the kernel traps reads of the counter, for an erratum or by the configuration of its maker, so every clock \
+             read enters the kernel"
+        };
+        causes.add(CauseId::CounterTrapped, Severity::Warning, Confidence::High, summary, evidence);
     } else if compat {
         causes.add(
             CauseId::CounterTrappedCompat,

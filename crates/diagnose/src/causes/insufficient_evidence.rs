@@ -50,7 +50,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     nothing_explains(case, causes);
 }
 
-/// KVM reports that the TSC is marked unstable, and no line states the reason.
+/// A line shows that the TSC is marked unstable, and no line states the reason.
 fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
     let says_why = |event: &Event| demotion::takes_tsc(event) && !shows_marked_tsc(event);
@@ -60,12 +60,18 @@ fn marked_before(case: &Case<'_>, causes: &mut Causes) {
     let Some((entry, ())) = log.first(|event| shows_marked_tsc(event).then_some(())) else {
         return;
     };
+    let shown = match entry.event {
+        Event::KvmTscUnreliable(_) => "KVM reports this when it starts a guest",
+        _ => "it compares the counters of several CPUs only then",
+    };
     causes.add(
         CauseId::InsufficientEvidence,
         Severity::Warning,
         Confidence::High,
-        "the kernel has marked the TSC unstable: KVM reports this when it starts a guest. Earlier lines of the kernel \
-         log show when and why: sudo dmesg, or journalctl -k -b",
+        format!(
+            "the kernel has marked the TSC unstable: {shown}. Earlier lines of the kernel log show when and why: sudo \
+             dmesg, or journalctl -k -b"
+        ),
         vec![Evidence::line(log, entry)],
     );
 }

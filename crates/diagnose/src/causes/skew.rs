@@ -8,11 +8,11 @@ mod rate;
 use super::narrow::narrow;
 use super::reference::{is_paravirt, second_witness};
 use super::refinement::{is_systematic, refinement_wrong};
-use super::tsc::{seconds_text, times};
+use super::tsc::{overflow_text, seconds_text, times};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
 use clocksmith_facts::log::incident::reading::{
-    Fit, Hypothesis, MEASURABLE_S, RATE_ERROR_MAX, Reading,
+    Fit, Hypothesis, MEASURABLE_S, OVERFLOW_S, RATE_ERROR_MAX, Reading,
 };
 use clocksmith_facts::log::incident::{Decoded, INTERVAL_S, Incident};
 use clocksmith_facts::log::rates::Rates;
@@ -290,13 +290,20 @@ impl Judge<'_, '_> {
                 );
                 self.add(CauseId::TscHaltsInIdle, sure.min(self.may_halt()), summary);
             }
-            Hypothesis::Overflow { below } => {
-                let summary = format!(
-                    "the figure is 2^42 ns minus {}: the kernel's conversion of cycles overflows at 2^42 ns, so the \
-                     figure is not an interval, and neither clock jumped by that much; this evidence does not show \
-                     which clock was wrong",
-                    seconds_text(below)
-                );
+            Hypothesis::Overflow { below, size } => {
+                let figure = overflow_text(below, size);
+                let summary = if size == OVERFLOW_S {
+                    format!(
+                        "the figure is {figure}: the kernel's conversion of cycles overflows at 2^42 ns, so the \
+                         figure is not an interval, and neither clock jumped by that much; this evidence does not \
+                         show which clock was wrong"
+                    )
+                } else {
+                    format!(
+                        "the figure is {figure}: the kernel's conversion of cycles overflows there, so the check came \
+                         that much too late, and the clocks agree"
+                    )
+                };
                 self.add(fault, sure, summary);
             }
             Hypothesis::ReferenceStuck => {

@@ -5,6 +5,7 @@ use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::incident::reading::{OVERFLOW_LEAST_S, OVERFLOW_S};
 use clocksmith_kernel::expectation::TscState;
 
 /// Adds a cause for each line that marks the TSC unstable for a reason of this cause.
@@ -72,6 +73,17 @@ pub(crate) fn seconds_text(seconds: f64) -> String {
         format!("{seconds:.2} s")
     } else {
         format!("{:.1} hours", seconds / 3600.0)
+    }
+}
+
+/// A figure at an overflow as text: `2^42 ns minus 8.5 ms`, `16 times 2^33 ns minus 70.0 us`.
+pub(crate) fn overflow_text(below: f64, size: f64) -> String {
+    let rest =
+        format!("{} {}", if below < 0.0 { "plus" } else { "minus" }, seconds_text(below.abs()));
+    match (size / OVERFLOW_LEAST_S).round() {
+        _ if size == OVERFLOW_S => format!("2^42 ns {rest}"),
+        1.0 => format!("2^33 ns {rest}"),
+        times => format!("{times} times 2^33 ns {rest}"),
     }
 }
 

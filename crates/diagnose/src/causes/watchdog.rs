@@ -1,8 +1,11 @@
 //! The part at fault when the watchdog acted: the TSC, its reference, or a machine that was stopped.
 
+use super::tsc::{overflow_text, seconds_text};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
+use crate::demotion;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::incident::reading::Hypothesis;
 use clocksmith_facts::log::incident::{Incident, Trigger, incidents};
 use clocksmith_facts::log::rates::Rates;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
@@ -201,16 +204,33 @@ fn kept(log: &KernelLog, causes: &mut Causes) {
         _ => None,
     });
     let Some((entry, (name, delta_ns))) = found else { return };
+    let keeps = format!(
+        "this kernel does not demote {name} for that without clocksource_failover on the command line"
+    );
+    if let Some(Hypothesis::Overflow { below, size }) = demotion::overflow_ns(delta_ns) {
+        let figure = overflow_text(below, size);
+        causes.add(
+            CauseId::WatchdogAtFault,
+            Severity::Info,
+            Confidence::Medium,
+            format!(
+                "the difference between {name} and its reference is {figure}: the kernel's conversion of cycles \
+                 overflows there, so the check came too late, and the figure is not an interval; {keeps}"
+            ),
+            vec![Evidence::line(log, entry)],
+        );
+        return;
+    }
     #[allow(clippy::cast_precision_loss)]
-    let size = super::tsc::seconds_text((delta_ns as f64 / 1e9).abs());
+    let size = seconds_text((delta_ns as f64 / 1e9).abs());
     let less = if delta_ns < 0 { "less" } else { "more" };
     causes.add(
         CauseId::InsufficientEvidence,
         Severity::Warning,
         Confidence::High,
         format!(
-            "{name} counted {size} {less} than its reference; this kernel does not demote {name} for that without \
-             clocksource_failover on the command line; this evidence does not show which of the two clocks was wrong"
+            "{name} counted {size} {less} than its reference; {keeps}; this evidence does not show which of the two \
+             clocks was wrong"
         ),
         vec![Evidence::line(log, entry)],
     );

@@ -1,7 +1,7 @@
 //! Several pasted lines together: the watchdog's figures of one demotion.
 
 use super::figures::{ppm, seconds};
-use crate::causes::tsc::times;
+use crate::causes::tsc::{overflow_text, times};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::log::incident::reading::{Fit, Hypothesis};
 use clocksmith_facts::log::incident::{Incident, incidents};
@@ -88,9 +88,9 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         Hypothesis::ClocksourceHalted { seconds: long } => {
             format!("{clock} stopped for {}: two reads of it are equal", seconds(long))
         }
-        Hypothesis::Overflow { below } => format!(
-            "2^42 ns less {}: the kernel's conversion of cycles overflowed, and the figure is not an interval",
-            seconds(below)
+        Hypothesis::Overflow { below, size } => format!(
+            "{}: the kernel's conversion of cycles overflowed, and the figure is not an interval",
+            overflow_text(below, size)
         ),
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(

@@ -196,3 +196,40 @@ fn an_older_mail_that_is_quoted_is_not_the_present_state() {
     ));
     assert!(!report.headline.contains("two states"), "{}", report.headline);
 }
+
+#[test]
+fn overflowed_difference_of_a_kept_tsc_speaks_against_no_clock() {
+    let kept = |delta: &str| {
+        why(&format!(
+            "Jul 16 05:00:05 host kernel: Clocksource tsc unstable (delta = {delta} ns).  Enable clocksource \
+             failover by adding clocksource_failover kernel parameter.\n"
+        ))
+    };
+    let report = kept("-42949671234");
+    let cause = report.causes.iter().find(|cause| cause.id == CauseId::WatchdogAtFault).unwrap();
+    assert!(cause.summary.contains("5 times 2^33 ns minus 1.7 us"), "{}", cause.summary);
+    assert!(report.remedies.iter().all(|r| r.id != "switch-to-tsc-now"), "{:?}", report.remedies);
+    assert!(has(&kept("-42990000000"), CauseId::InsufficientEvidence));
+}
+
+#[test]
+fn cross_check_of_one_cpu_shows_that_the_tsc_was_demoted() {
+    for line in [
+        "Not enough CPUs to check clocksource 'tsc'.",
+        "Checking clocksource tsc synchronization from CPU 1 to CPUs 0.",
+    ] {
+        let report = why(&format!(
+            "[46668.574749] clocksource: {line}\n[46668.574854] clocksource: Switched to clocksource hpet\n"
+        ));
+        assert!(
+            report.headline.contains("the kernel marked the TSC unstable"),
+            "{}",
+            report.headline
+        );
+        let refused = report
+            .remedies
+            .iter()
+            .any(|r| r.id == "switch-to-tsc-now" && r.refused_because.is_some());
+        assert!(refused, "{:?}", report.remedies.iter().map(|r| &r.id).collect::<Vec<_>>());
+    }
+}

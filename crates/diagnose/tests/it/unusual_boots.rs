@@ -1,8 +1,8 @@
 //! Boots with rare parameters and processors. The kernel's choices were determined in emulated
 //! machines (`testbed/cases/x86-unusual.toml`, `i386.toml`); the facts are written out here.
 
-use crate::common::{Seen, Story, strings};
-use clocksmith_diagnose::Verdict;
+use crate::common::{Seen, Story, strings, why};
+use clocksmith_diagnose::{CauseId, Verdict};
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind, Signature};
 
@@ -258,4 +258,45 @@ fn wrong_early_frequency_is_found_by_ticks_until_7_0() {
     assert_eq!(boot("6.1.0-56-cloud-amd64", ""), strings(&["hpet", "acpi_pm"]));
     let later = boot("7.2.0", "hpet=disable pmtmr=0");
     assert_eq!(later.first().map(String::as_str), Some("tsc"));
+}
+
+#[test]
+fn time_stamps_that_step_back_where_other_cpus_come_up_begin_no_boot() {
+    let boot = |last: &str| {
+        why(&format!(
+            "[    0.000000] Linux version 4.18.20 (a@b) (gcc version 9.1.0) #4 SMP\n\
+             [    0.000000] Command line: root=/dev/sda1\n\
+             [    0.000000] tsc: Detected 2600.000 MHz processor\n\
+             [    0.097808] smp: Bringing up secondary CPUs ...\n\
+             [   14.264095] Measured 3483092704 cycles TSC warp between CPUs, turning off TSC clock.\n\
+             [   14.264150] tsc: Marking TSC unstable due to check_tsc_sync_source failed\n\
+             [    {last}] smp: Brought up 1 node, 2 CPUs\n\
+             [    {last}] clocksource: jiffies: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 19112604462750000 ns\n\
+             [    2.065551] clocksource: Switched to clocksource hpet\n"
+        ))
+    };
+    let report = boot("0.234195");
+    assert_eq!(report.machine.boots_in_log, Some(1));
+    assert!(report.causes.iter().any(|cause| cause.id == CauseId::TscWarp), "{}", report.headline);
+    // A time that begins again is another boot's.
+    assert_eq!(boot("0.000000").machine.boots_in_log, Some(2));
+}
+
+#[test]
+fn clocksources_of_one_architecture_name_it() {
+    for name in ["timer_cs", "HEART", "jcore_pit_cs"] {
+        let report = why(&format!(
+            "[    0.000000] Linux version 5.7.0 (a@b) (gcc version 6.5.0) #1\n\
+             [    2.065551] clocksource: Switched to clocksource {name}\n"
+        ));
+        assert_eq!(report.verdict, Verdict::Slow, "{name}: {}", report.headline);
+        assert_eq!(report.expected.current, None, "{name}");
+    }
+}
+
+#[test]
+fn expectation_for_an_assumed_architecture_is_not_stated() {
+    let report = why("[    0.000000] Linux version 5.7.0 (a@b) (gcc version 6.5.0) #1\n\
+         [    2.065551] clocksource: Switched to clocksource ambarella-cs-timer\n");
+    assert_eq!((report.expected.current, report.expected.vdso), (None, None));
 }

@@ -230,7 +230,7 @@ fn is_user_modes(line: &str) -> bool {
 
 /// The architecture in the release, or in the compiler's name.
 fn of_banner(text: &str) -> Option<Arch> {
-    const TAGS: [(&str, Arch); 35] = [
+    const TAGS: [(&str, Arch); 37] = [
         ("aarch64", Arch::Arm64),
         ("arm64", Arch::Arm64),
         ("riscv64", Arch::Riscv),
@@ -260,6 +260,8 @@ fn of_banner(text: &str) -> Option<Arch> {
         ("arm-linux-", Arch::Arm),
         ("mips", Arch::Mips),
         ("sh4-", Arch::Sh),
+        ("sh2eb-", Arch::Sh),
+        ("sh4eb-", Arch::Sh),
         ("sparc", Arch::Sparc),
         ("hppa", Arch::Parisc),
         ("parisc", Arch::Parisc),
@@ -292,12 +294,13 @@ fn of_name(name: &str) -> Option<Arch> {
         "timebase" => Arch::Powerpc,
         "tod" => Arch::S390,
         "Constant" => Arch::Loongarch,
-        "MIPS" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => Arch::Mips,
+        "MIPS" | "HEART" | "HUB-RT" | "OCTEON_CVMCOUNT" | "jz_clocksource" => Arch::Mips,
         "cr16" => Arch::Parisc,
+        "jcore_pit_cs" => Arch::Sh,
         "rpcc" => Arch::Alpha,
         "itc" => Arch::Ia64,
         "openrisc_timer" => Arch::Openrisc,
-        "stick" | "tick" | "hbtick" => Arch::Sparc,
+        "stick" | "tick" | "hbtick" | "timer_cs" => Arch::Sparc,
         "32k_counter" | "mxc_timer1" | "timer_us" | "oscr0" => Arch::Arm,
         _ => return None,
     })

@@ -160,6 +160,7 @@ fn of_event(event: &Event, message: &str, whole: bool) -> Bound {
         | Event::SkewTestSkipped
         | Event::WatchdogRetried
         | Event::CrossCheck
+        | Event::CrossCheckOfOne
         | Event::CrossCheckSkew { .. }
         | Event::LongReadout { .. }
         | Event::LongReadoutCut => Bound::between((4, 18), (7, 1)),

@@ -346,6 +346,8 @@ pub enum Event {
     SteeredTooFar(String),
     /// `Checking clocksource tsc synchronization from CPU ...`.
     CrossCheck,
+    /// `Not enough CPUs to check clocksource 'tsc'`: this check was due, and there is one CPU.
+    CrossCheckOfOne,
     /// `CPUs N ahead of | behind CPU m for clocksource NAME`.
     CrossCheckSkew {
         /// `ahead of`, otherwise `behind`.

@@ -276,7 +276,10 @@ fn attach(incident: &mut Incident, event: &Event) -> bool {
         }
         Event::WatchdogSecond { name, ns } => incident.second = Some((name.clone(), *ns)),
         Event::CrossCheckSkew { .. } | Event::WatchdogCpuOrder => incident.cpus_differ = true,
-        Event::WatchdogCurrent(_) | Event::CrossCheck | Event::TscUnstable(_) => {}
+        Event::WatchdogCurrent(_)
+        | Event::CrossCheck
+        | Event::CrossCheckOfOne
+        | Event::TscUnstable(_) => {}
         _ => return false,
     }
     true

@@ -43,10 +43,14 @@ pub const MEASURABLE_S: f64 = 1e-3;
 pub(crate) const MEASURABLE_BRACKETED_S: f64 = 250e-6;
 /// The old message's figure if the conversion of cycles overflows: 2^64 cycles, multiplied and shifted by the 22 bits
 /// of the TSC's scale, in seconds.
-pub(crate) const OVERFLOW_S: f64 = 4_398.046_511_104;
+pub const OVERFLOW_S: f64 = 4_398.046_511_104;
 /// Seconds below the overflow of a figure from a counter that is lower than at the previous check, by less than a
 /// period of the PM timer.
 const OVERFLOW_REACH_S: f64 = 5.0;
+/// The same if the scale has 31 bits, the most that a TSC of 2 to 4 GHz gets (`clocks_calc_mult_shift()`, whose callers
+/// asked for an interval of 5 s in 2.6.36 to 2.6.39): the interval of a check that came later than this is too short by
+/// a multiple of it. Scales of fewer bits overflow at a multiple of it.
+pub const OVERFLOW_LEAST_S: f64 = 8.589_934_592;
 /// The longest read of a reference, because of an SMI or bus contention, in seconds. The longest
 /// known read-back in a log is 7.2 ms.
 pub const LATE_READ_S: f64 = 10e-3;
@@ -116,6 +120,8 @@ pub enum Hypothesis {
     Overflow {
         /// The distance of the figure below the size of the overflow, in seconds.
         below: f64,
+        /// The size of the overflow in seconds, or a multiple of it.
+        size: f64,
     },
     /// The reference did not advance.
     ReferenceStuck,
@@ -211,10 +217,12 @@ pub fn readings(pair: &Pair) -> Vec<Reading> {
 pub(crate) fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Reading> {
     let mut found = Vec::new();
     let mut add = |hypothesis, fit| found.push(Reading { hypothesis, fit });
-    let below = OVERFLOW_S - difference.abs();
-    if below.abs() < OVERFLOW_REACH_S {
-        add(Hypothesis::Overflow { below }, Fit::Possible);
-        return found;
+    if let Some(overflow @ Hypothesis::Overflow { size, .. }) = overflow(difference) {
+        if size == OVERFLOW_S {
+            add(overflow, Fit::Possible);
+            return found;
+        }
+        add(overflow, Fit::Likely);
     }
     // The kernels of this message tolerate a difference of 62.5 ms.
     let threshold = INTERVAL_S / 8.0;
@@ -248,6 +256,19 @@ pub(crate) fn readings_of_difference(difference: f64, periods: &[f64]) -> Vec<Re
     }
     found.sort_by_key(|reading| std::cmp::Reverse(reading.fit));
     found
+}
+
+/// The overflow that gives the figure of the old one-line message, in seconds.
+#[must_use]
+pub fn overflow(difference: f64) -> Option<Hypothesis> {
+    let below = OVERFLOW_S - difference.abs();
+    if below.abs() < OVERFLOW_REACH_S {
+        return Some(Hypothesis::Overflow { below, size: OVERFLOW_S });
+    }
+    // An interval that is too short: the difference is negative.
+    let size = (-difference / OVERFLOW_LEAST_S).round() * OVERFLOW_LEAST_S;
+    let below = size - difference.abs();
+    (size > 0.0 && below.abs() < MEASURABLE_S).then_some(Hypothesis::Overflow { below, size })
 }
 
 impl Pair {
@@ -321,8 +342,13 @@ fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
     let ratio = difference / wd;
     let implied = pair.cs_hz.map(|hz| hz * cs / wd);
     let small_rate = ratio.abs() <= RATE_ERROR_MAX;
-    let late = size <= LATE_READ_S && !pair.repeats;
-    let held = size <= HELD_UP_S && !pair.repeats;
+    // What delays a read also delays ticks, and a tick that is lost explains more.
+    let lost = pair.ticks && difference > 0.0;
+    let late = size <= LATE_READ_S && !pair.repeats && !lost;
+    let held = size <= HELD_UP_S && !pair.repeats && !lost;
+    if lost {
+        add(Hypothesis::TicksLost { seconds: difference }, Fit::Possible);
+    }
     if small_rate {
         let fit = if late || held || pair.ticks { Fit::Possible } else { Fit::Likely };
         add(Hypothesis::Rate { ppm: Some(ratio * 1e6) }, unless_stalled(fit));
@@ -333,9 +359,6 @@ fn differing(pair: &Pair, cs: f64, stalled: bool, found: &mut Vec<Reading>) {
         add(Hypothesis::LateRead { seconds: size }, Fit::Possible);
     } else if held {
         add(Hypothesis::HeldUp { seconds: size }, Fit::Possible);
-    }
-    if pair.ticks && difference > 0.0 {
-        add(Hypothesis::TicksLost { seconds: difference }, Fit::Possible);
     }
     // It counted less than the reference: it halted, it was set back, or the reference is wrong.
     let no_rate = implied.map_or(cs / wd > 10.0, |hz| !TSC_HZ.contains(&hz));

@@ -345,6 +345,9 @@ fn cross_check(b: &str) -> Option<Event> {
     if b.starts_with("Checking clocksource tsc") && b.contains("synchronization from CPU") {
         return Some(Event::CrossCheck);
     }
+    if b.starts_with("Not enough CPUs to check clocksource 'tsc'") {
+        return Some(Event::CrossCheckOfOne);
+    }
     let rest = b.strip_prefix("CPU")?;
     let head = &rest[..find(rest, " for clocksource ")?];
     let (at, ahead) = match find(head, " ahead of CPU") {

@@ -22,6 +22,12 @@ pub(super) struct Boot {
 /// Maximum number of boots whose refined frequency is kept.
 pub(super) const BOOTS_NOTED: usize = 32;
 
+/// A boot that begins has time stamps up to this one, in seconds.
+const BEGUN_S: f64 = 0.05;
+
+/// The other CPUs are up by then, in seconds.
+const UP_S: f64 = 60.0;
+
 /// Lines before a choice that are searched for a time stamp: a sentence may separate two logs.
 const STAMP_WITHIN: usize = 8;
 
@@ -124,7 +130,7 @@ impl Scanner {
         // After a choice a smaller step back also begins another boot.
         let far = if self.store.has_switched() { at + BACK_S } else { 5.0 };
         let restarted = at < 0.5 && self.last_at.is_some_and(|last| last > far);
-        if restarted && !self.prompted {
+        if restarted && !self.prompted && !self.is_bringing_up(at) {
             std::mem::take(&mut self.repeated).finish(&mut self.store);
             let is_boot = self.banner.is_some() || self.store.has_decided();
             if let Some(former) = is_boot.then(|| self.take_boot()) {
@@ -141,6 +147,17 @@ impl Scanner {
         if self.log.first_at.is_none() {
             self.log.first_at = Some(at);
         }
+    }
+
+    /// Whether only the time stamps step back, in one boot: where the other CPUs come up, the time stamps may continue from
+    /// the counter of one of them. Such a boot has its beginning in the log and no decision yet, and its time does not
+    /// begin again at zero.
+    fn is_bringing_up(&self, at: f64) -> bool {
+        at > BEGUN_S
+            && self.banner.is_some()
+            && self.log.from_boot
+            && !self.store.has_switched()
+            && self.last_at.is_some_and(|last| last < UP_S)
     }
 
     pub(super) fn new_boot(&mut self) {

@@ -62,6 +62,20 @@ fn readings_of_difference_at_the_overflow_name_no_jump() {
 }
 
 #[test]
+fn readings_of_difference_at_a_multiple_of_a_scale_of_31_bits_are_first_an_overflow() {
+    for difference in [-8.589_935_096, -17.179_860_571, -137.438_883_487] {
+        let found = readings_of_difference(difference, &[PM]);
+        assert!(matches!(found[0].hypothesis, Hypothesis::Overflow { .. }), "{found:?}");
+        assert!(has(&found, |h| matches!(h, Hypothesis::ClocksourceJumped { .. })), "{found:?}");
+    }
+    // A clocksource that is ahead, and an interval that only resembles a multiple.
+    for difference in [8.589_935_096, -8.5925, -137.43] {
+        let found = readings_of_difference(difference, &[PM]);
+        assert!(!has(&found, |h| matches!(h, Hypothesis::Overflow { .. })), "{found:?}");
+    }
+}
+
+#[test]
 fn readings_without_rate_above_every_processor_are_open() {
     let at =
         |hz: f64| Pair { cs: None, cs_hz: None, cs_cycles: Some(0.19 * hz), ..pair(0.19, 0.0) };
@@ -98,7 +112,7 @@ fn readings_of_difference_takes_wraps_of_both_signs() {
         back.first(),
         Some(Reading { hypothesis: Hypothesis::ReferenceJumped { .. }, fit: Fit::Likely })
     ));
-    let far = readings_of_difference(-8.59, &[PM]);
+    let far = readings_of_difference(-8.7, &[PM]);
     assert!(matches!(far[0].hypothesis, Hypothesis::ClocksourceJumped { .. }), "{far:?}");
 }
 
@@ -107,4 +121,13 @@ fn readings_of_difference_names_no_rate_in_ppm() {
     let found = readings_of_difference(-0.1316, &[PM]);
     assert!(has(&found, |h| matches!(h, Hypothesis::Rate { ppm: None })));
     assert!(found.iter().all(|reading| reading.fit == Fit::Possible));
+}
+
+#[test]
+fn readings_of_a_reference_of_ticks_behind_are_first_lost_ticks() {
+    for (wd, cs) in [(0.5, 1.214), (0.484, 0.5696), (0.548, 0.8708)] {
+        let found = readings(&Pair { ticks: true, repeats: false, ..pair(wd, cs) });
+        assert!(matches!(found[0].hypothesis, Hypothesis::TicksLost { .. }), "{found:?}");
+        assert!(!has(&found, |h| matches!(h, Hypothesis::HeldUp { .. })), "{found:?}");
+    }
 }
