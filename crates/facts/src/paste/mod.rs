@@ -301,7 +301,7 @@ impl Pasted {
         // Any user may have written what a record quotes: no reader treats it as an output.
         let further = of_records(lines);
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
-        let examples = is_manual(lines) || owner::is_changelog(lines);
+        let examples = is_manual(lines) || owner::is_changelog(lines) || owner::is_guide(lines);
         out.imagined = owner::imagined(lines);
         out.ownerless = owner::open(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { owner::of_no_machine(lines) };
@@ -421,7 +421,14 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
         *line = bare;
         before.clone_from(line);
     }
+    // The signs of a patch show that its lines are of a document.
+    let documents = owner::of_documents(&lines);
+    let patches: Vec<String> =
+        documents.iter().flat_map(|block| lines[block.clone()].to_vec()).collect();
     gutter::take_off(&mut lines);
+    for (at, line) in documents.into_iter().flatten().zip(patches) {
+        lines[at] = line;
+    }
     foreign::cover(&mut lines);
     Ok((lines, depths))
 }
