@@ -146,7 +146,7 @@ impl View<'_> {
         };
         let summary = format!(
             "phc2sys corrects the rate of the wall clock by {:.0} ppm, although a crystal needs at most 100 ppm \
-             and NTP corrects at most 500{off}: the counter runs {way} according to the kernel's figure for it, \
+             and ntpd corrects at most 500{off}: the counter runs {way} according to the kernel's figure for it, \
              or another program steers the same clock",
             ppm.abs()
         );

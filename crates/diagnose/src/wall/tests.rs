@@ -294,6 +294,54 @@ fn rate_at_its_limit_is_said() {
         .report();
     let wall = report.wall_clock.unwrap();
     assert!(wall.at_limit && wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+    assert!(wall.summary.contains("ntpd and systemd-timesyncd do not correct"), "{}", wall.summary);
+}
+
+/// A machine on tsc whose daemon reports a rate and an offset, and follows a source.
+fn steered(daemon: &'static str, ppm: f64, ahead_s: f64) -> Report {
+    let told = TimeSource {
+        daemon,
+        follows: Some(true),
+        frequency_ppm: Some(ppm),
+        skew_ppm: Some(0.05),
+        ahead_s: Some(ahead_s),
+        ..TimeSource::default()
+    };
+    Made::on(None)
+        .with(|facts| {
+            facts.ntp = Fact::known(NtpState::only(true), "log:9");
+            facts.wall.source = Fact::known(told, "log:9");
+        })
+        .report()
+}
+
+#[test]
+fn rate_that_chronyd_corrects_is_a_remark_and_no_wrong_clock() {
+    for ppm in [505.0, -2244.0, 31_244.0, 74_443.0] {
+        let report = steered("chronyd", ppm, 1e-5);
+        let (state, causes) = seen(&report);
+        let rate = report.causes.iter().find(|cause| cause.id == C::TscMiscalibrated).unwrap();
+        assert_eq!((rate.severity, rate.confidence), (Severity::Info, Confidence::Medium));
+        let wall = report.wall_clock.unwrap();
+        assert_eq!((state, causes), (WallState::Synchronised, Vec::new()), "{}", wall.summary);
+        assert!(wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+        assert!(!wall.summary.contains("500 ppm"), "{}", wall.summary);
+    }
+    let none = steered("chronyd", 499.0, 1e-5);
+    assert_eq!(seen(&none), (WallState::Synchronised, Vec::new()));
+}
+
+#[test]
+fn rate_beyond_the_daemons_limit_or_beside_an_offset_is_a_wrong_clock() {
+    for (daemon, ppm, ahead_s) in
+        [("chronyd", 74_443.0, 4.0), ("chronyd", 100_000.0, 1e-5), ("ntpd", 505.0, 1e-5)]
+    {
+        let report = steered(daemon, ppm, ahead_s);
+        assert_eq!(seen(&report).0, WallState::Unsynchronised, "{daemon} {ppm}");
+        let summary = report.wall_clock.unwrap().summary;
+        assert!(summary.contains(&format!("{ppm:.0} ppm slow")), "{summary}");
+        assert_eq!(summary.contains("500 ppm"), daemon == "ntpd", "{summary}");
+    }
 }
 
 #[test]
