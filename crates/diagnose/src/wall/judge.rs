@@ -1,5 +1,6 @@
 //! The judgement of the wall clock.
 
+use super::apart::is_of_a_guest;
 use super::contrary;
 use super::difference::{Difference, Other, difference, text};
 use super::report::{KeeperReport, StepReport, WallClockReport, WallState};
@@ -110,6 +111,7 @@ impl<'a> View<'a> {
     fn of(facts: &'a Facts, current: Option<&'a str>) -> Self {
         let in_guest = matches!(facts.hypervisor.value(), Some(Some(_)))
             || facts.dmi.value().is_some_and(|text| names_guest(text));
+        let of_a_guest = is_of_a_guest(facts);
         let restored = facts.kernel_log().and_then(|log| {
             let mut entries = log.entries.iter().rev();
             let entry = entries.find(|entry| entry.event == Event::VmFork)?;
@@ -118,8 +120,8 @@ impl<'a> View<'a> {
         Self {
             facts,
             current,
-            kernel: known(&facts.ntp),
-            told: known(&facts.wall.source),
+            kernel: known(&facts.ntp).filter(|_| !of_a_guest),
+            told: known(&facts.wall.source).filter(|_| !of_a_guest),
             keepers: known(&facts.wall.keepers),
             difference: difference(facts, in_guest),
             restored,
@@ -303,7 +305,10 @@ impl<'a> View<'a> {
             }
         }
         match (synchronised, self.kernel) {
-            (Some(true), _) => words.push(self.good()),
+            (Some(true), _) => {
+                words.push(self.good());
+                self.corrected(report, words, causes);
+            }
             (Some(false), Some((kernel, _))) if kernel.stated_error_us().is_some() => {
                 self.stated(kernel, report, words);
             }
@@ -326,11 +331,19 @@ impl<'a> View<'a> {
             ));
         }
         if report.at_limit {
-            words.push(
-                "It is steered as far as the kernel allows (500 ppm): the rate of the counter is wrong by at least \
-                 as much, see tsc-miscalibrated."
-                    .to_owned(),
-            );
+            let limit = match self
+                .kernel
+                .is_some_and(|(kernel, _)| kernel.is_at_the_limit_of_ticks())
+            {
+                true => "the length of its tick is at the kernel's limit (10 %)",
+                false => {
+                    "its frequency is at the kernel's limit (500 ppm), more than which ntpd and systemd-timesyncd do not \
+                     correct; chronyd would also change the tick"
+                }
+            };
+            words.push(sentence(&format!(
+                "{limit}: the rate of the counter is wrong by at least as much, see tsc-miscalibrated"
+            )));
         }
     }
 

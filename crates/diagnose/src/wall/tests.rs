@@ -9,7 +9,7 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::ntp::{NtpState, Timex};
 use clocksmith_facts::wall::{
-    ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Remark, Rtc, TimeSource, What,
+    Apart, ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Remark, Rtc, TimeSource, What,
 };
 use clocksmith_facts::{Arch, Fact, Facts, Origin, Source};
 
@@ -295,6 +295,36 @@ fn rate_at_its_limit_is_said() {
     let wall = report.wall_clock.unwrap();
     assert!(wall.at_limit && wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
     assert!(wall.summary.contains("ntpd and systemd-timesyncd do not correct"), "{}", wall.summary);
+}
+
+#[test]
+fn last_pair_of_dates_counts_and_a_daemon_outside_says_nothing_of_the_guest() {
+    let of = |with, behind_s, before_s| {
+        let told = TimeSource { daemon: "ntpd", follows: Some(false), ..TimeSource::default() };
+        let report = Made::on(None)
+            .with(|facts| {
+                facts.wall.source = Fact::known(told, "log:9");
+                let apart = Apart { with, behind_s, before_s, at_s: 9 };
+                facts.wall.apart = Fact::known(apart, "log:3");
+            })
+            .report();
+        let state = seen(&report).0;
+        (state, report.wall_clock.unwrap().summary)
+    };
+    let (state, summary) = of("docker", 1255, Some(1));
+    assert_eq!(state, WallState::Stale);
+    assert!(
+        summary.contains("inside docker is 21 min behind") && !summary.contains("ntpd"),
+        "{summary}"
+    );
+    assert!(summary.contains("earlier pair of this text the two agreed"), "{summary}");
+    let (state, summary) = of("ssh", 0, Some(-643));
+    assert_eq!(state, WallState::Unsynchronised, "{summary}");
+    assert!(
+        summary.contains("ntpd")
+            && summary.contains("agree; in an earlier pair they were 11 min apart"),
+        "{summary}"
+    );
 }
 
 /// A machine on tsc whose daemon reports a rate and an offset, and follows a source.

@@ -47,6 +47,9 @@ fn variables(page: &mut Page<'_>, at: usize) -> usize {
     }
     let text: Vec<&str> = (at..end).map(|number| page.line(number)).collect();
     let Some(told) = TimeSource::of_variables(&text.join("\n")) else { return 0 };
+    if discipline::is_of_another(page, at) {
+        return 0;
+    }
     discipline::add(page, at, told);
     end - at
 }
@@ -174,12 +177,26 @@ fn apart(
     let behind_s = if inside_first { second - first } else { first - second };
     // If the zones differ, only a large difference counts.
     let least = if zone == other { least } else { least.max(TYPED_S) };
-    if behind_s.abs() < least {
+    let agrees = behind_s.abs() < least;
+    // That two clocks agree is news only after a pair that does not.
+    if agrees && !page.told.apart.value().is_some_and(|known| known.with == with) {
         return 0;
     }
-    if !page.told.apart.is_known() {
-        page.told.apart = Fact::known(Apart { with, behind_s }, page.source(at[1]));
-    }
+    let behind_s = if agrees { 0 } else { behind_s };
+    let found = Apart { with, behind_s, before_s: None, at_s: first };
+    let mut source = page.source(at[1]);
+    let pair = match &page.told.apart {
+        Fact::Known { value, source: place } => {
+            let mut pair = value.clone();
+            pair.add(found);
+            if pair.at_s != first {
+                source = place.clone();
+            }
+            pair
+        }
+        Fact::Missing(_) => found,
+    };
+    page.told.apart = Fact::known(pair, source);
     at[1] + 2 - at[0]
 }
 
@@ -192,6 +209,49 @@ mod tests {
     fn behind(text: &str) -> Option<i64> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         Pasted::read(&lines, "text").told.apart.value().map(|apart| apart.behind_s)
+    }
+
+    #[test]
+    fn of_several_pairs_the_last_one_counts_and_the_earlier_difference_is_kept() {
+        let pair = |day: u32, there: &str, here: &str| {
+            format!(
+                "$ docker run --rm x date -u && date -u\nWed Oct {day} {there} UTC 2016\nWed Oct {day} {here} UTC 2016\n"
+            )
+        };
+        let good = pair(10, "17:18:18", "17:18:19");
+        let bad = pair(12, "15:32:20", "15:53:15");
+        let later = pair(13, "16:01:02", "16:01:02");
+        let of = |text: String| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let apart = Pasted::read(&lines, "text").told.apart.value().cloned().unwrap();
+            (apart.behind_s, apart.before_s)
+        };
+        assert_eq!(of(format!("{good}{bad}")), (1255, Some(1)));
+        assert_eq!(of(format!("{bad}{later}")), (0, Some(1255)));
+        assert_eq!(of(format!("{good}{bad}{later}")), (0, Some(1255)));
+        // By their dates, whatever their order in the text.
+        assert_eq!(of(format!("{later}{bad}")), (0, Some(1255)));
+        assert_eq!(of(bad), (1255, None));
+    }
+
+    #[test]
+    fn a_table_of_another_machines_daemon_is_not_of_this_one() {
+        let table = "     remote           refid      st t when poll reach   delay   offset  jitter\n\
+                     ==============================================================================\n\
+                     \u{20}192.0.2.9       .GPS.            1 u  71m 1024   16   39.530   -0.200   0.736\n";
+        let known = |command: &str| {
+            let text = format!("$ {command}\n{table}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            Pasted::read(&lines, "text").told.source.is_known()
+        };
+        for command in
+            ["ntpq -p", "ntpq -pn localhost", "ntpq -p 127.0.0.1", "ntpq -c peers", "sudo ntpq -pn"]
+        {
+            assert!(known(command), "{command}");
+        }
+        for command in ["ntpq -p db2", "ntpq -pn 192.0.2.7", "ntpq -c peers ntp.example.org"] {
+            assert!(!known(command), "{command}");
+        }
     }
 
     #[test]
