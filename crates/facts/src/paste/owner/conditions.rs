@@ -46,7 +46,7 @@ const SHOWS: [&str; 34] = [
 ];
 /// The same in languages without blanks.
 const SHOWS_INSIDE: [&str; 6] = ["显示", "返回", "输出", "表示", "出力", "返す"];
-/// Words for what stands below the sentence.
+/// Words for what is below the sentence.
 const BELOW: [&str; 17] = [
     "the following",
     "as follows",

@@ -27,10 +27,12 @@ const DOCUMENTS: [&str; 13] = [
 const WORDS: usize = 4;
 /// Lines of a page between the name and the patch, at most: who commented, and where.
 const BETWEEN: usize = 3;
+/// Words of such a line, at most.
+const COMMENT: usize = 8;
 /// Lines of context that a patch has after its last change.
 const CONTEXT: usize = 3;
 /// First words of the lines in the head of a patch.
-const HEAD: [&str; 9] = [
+const HEAD: [&str; 10] = [
     "index ",
     "new file mode ",
     "deleted file mode ",
@@ -40,6 +42,7 @@ const HEAD: [&str; 9] = [
     "rename from ",
     "rename to ",
     "--- ",
+    "+++ ",
 ];
 
 /// The blocks of such lines.
@@ -93,7 +96,20 @@ fn reviewed(lines: &[String], at: usize) -> Option<usize> {
     }
     let rest = lines.iter().enumerate().skip(at + 1).filter(|(_, line)| !line.trim().is_empty());
     let (first, _) = rest.take(BETWEEN + 1).find(|(_, line)| is_change(line) || is_hunk(line))?;
-    if (at + 1..first).any(|at| prompt::read(&lines[at]).is_some()) {
+    // Who commented, and when; no heading of a table.
+    let is_said = |line: &String| {
+        let line = line.trim();
+        line.split_ascii_whitespace().count() <= COMMENT
+            && !line.contains("  ")
+            && !line.starts_with(['=', '*', '|'])
+            && prompt::read(line).is_none()
+    };
+    if !lines[at + 1..first].iter().all(is_said) {
+        return None;
+    }
+    // A file with an output may have such a name, and a table in it signs at the beginning of lines.
+    let is_text = path.to_ascii_lowercase().ends_with(".txt");
+    if is_text && !is_hunk(&lines[first]) {
         return None;
     }
     changes(lines, path, first)
@@ -118,7 +134,7 @@ fn changes(lines: &[String], path: &str, from: usize) -> Option<usize> {
     if !block().any(|at| lines[at].trim_start().starts_with(['+', '@'])) {
         return None;
     }
-    // A log may have such a name, too.
+    // A log may also have such a name.
     let is_text = path.to_ascii_lowercase().ends_with(".txt");
     let unsigned = |line: &str| strip_prefix(line.trim_start().trim_start_matches(['+', '-'])).1;
     if is_text && (from..=last).any(|at| unsigned(&lines[at])) {
@@ -130,8 +146,11 @@ fn changes(lines: &[String], path: &str, from: usize) -> Option<usize> {
     Some(context.last().unwrap_or(last))
 }
 
+/// `+text`, `-text`; no edge of a table, and no head of a patch.
 fn is_change(line: &str) -> bool {
-    line.trim_start().starts_with(['+', '-'])
+    let line = line.trim_start();
+    let rest = line.strip_prefix('+').or_else(|| line.strip_prefix('-'));
+    rest.is_some_and(|rest| !rest.starts_with(['+', '-', '=']))
 }
 
 fn is_hunk(line: &str) -> bool {
@@ -190,6 +209,9 @@ mod tests {
             "see check.md for the command, which gives\n+    Leap status     : Normal\n".to_owned(),
             "boot.txt\n+[    1.000000] clocksource: Switched to clocksource tsc\n".to_owned(),
             "ntp.md\n$ chronyc tracking\n+ set -x\n".to_owned(),
+            "rows.md\n+------+\n| hpet |\n+------+\n".to_owned(),
+            "ntp.md\n     remote  refid\n+192.0.2.1  .GPS.  1 u 3 64 377 1.0 2.0 0.1\n".to_owned(),
+            format!("state.txt\n{STATE}"),
         ] {
             assert_eq!(found(&text), [0_usize; 0], "{text}");
         }

@@ -114,8 +114,37 @@ pub(super) fn is_lead_in(line: &str) -> bool {
     // A sentence that continues with the output needs no colon.
     let goes_on = ["you would then see", "you would see", "you'd see"];
     conditions::leads_in(line)
+        || leads_in_a_comparison(&small)
         || (leads || likens(&small) || goes_on.iter().any(|words| small.ends_with(words)))
             && !is_own(line)
+}
+
+/// Whether a line in small letters leads in the output of a machine with which the writer's is compared: `On a normal machine with
+/// Linux:`, `For comparison, on my laptop:`.
+fn leads_in_a_comparison(small: &str) -> bool {
+    const COMPARES: [&str; 6] = [
+        "for comparison",
+        "in comparison",
+        "by comparison",
+        "as a reference",
+        "zum vergleich",
+        "en comparaison",
+    ];
+    const KINDS: [&str; 8] =
+        ["normal", "healthy", "typical", "regular", "ordinary", "usual", "working", "unaffected"];
+    const PLACES: [&str; 9] =
+        ["machine", "system", "host", "server", "box", "computer", "laptop", "kernel", "linux"];
+    let small = small.trim_matches(['*', '_', '#', ' ', '>']);
+    if !small.ends_with([':', '\u{ff1a}']) || small.len() > 120 {
+        return false;
+    }
+    let of_a_kind = ["on a ", "on an ", "with a ", "from a "].iter().any(|begin| {
+        let rest = small.strip_prefix(begin).unwrap_or_default();
+        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '-'));
+        words.next().is_some_and(|word| KINDS.contains(&word))
+            && words.any(|word| PLACES.contains(&word))
+    });
+    of_a_kind || COMPARES.iter().any(|words| small.starts_with(words))
 }
 
 /// Whether a line in small letters says that a reader will see lines of a kind below it: `you will see a line like this in dmesg:`.
@@ -357,6 +386,33 @@ pub(super) fn is_question(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heading_of_a_machine_of_comparison_is_not_of_the_writers() {
+        for line in [
+            "On a normal bare metal Linux system:",
+            "For comparison, on my laptop:",
+            "**On a healthy host**:",
+        ] {
+            assert_eq!(is_lead_in(line), line != "**On a healthy host**:", "{line}");
+        }
+        for line in [
+            "On a bare metal server:",
+            "On my normal machine:",
+            "On the host:",
+            "In a normal boot I see:",
+            "Normal:",
+        ] {
+            assert!(!is_lead_in(line), "{line}");
+        }
+        for line in [
+            "you will see a line like this in dmesg:",
+            "you should find messages similar to these:",
+        ] {
+            assert!(is_lead_in(line), "{line}");
+        }
+        assert!(!is_lead_in("as you will see, it is slow here:"));
+    }
 
     #[test]
     fn heading_of_what_a_reader_is_to_find_is_of_no_machine() {
