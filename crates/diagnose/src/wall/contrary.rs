@@ -24,7 +24,7 @@ fn most_ppm(daemon: &str) -> f64 {
     if daemon == "chronyd" { CHRONYD_PPM } else { RATE_PPM }
 }
 
-/// A rate that the daemon corrects, although it is no crystal's: the rate by which the clock would be slow, in parts
+/// A rate that the daemon corrects, although no crystal has it: the rate by which the clock would be slow, in parts
 /// per million, and the line. The clock may be right.
 pub(super) fn corrected_rate(told: &TimeSource, source: &Source) -> Option<(f64, Evidence)> {
     let (ppm, place) = wrong_rate(told, source)?;
@@ -54,12 +54,12 @@ pub(super) struct Contrary {
     pub(super) evidence: Vec<Evidence>,
     /// Whether they are only bounds of an error: the clock may be right.
     pub(super) only_bounds: bool,
-    /// The rate by which the clock is slow, in parts per million, if it is no crystal's, and the line.
+    /// The rate by which the clock is slow, in parts per million, if no crystal has it, and the line.
     pub(super) rate: Option<(f64, Evidence)>,
 }
 
 /// Returns the rate by which the clock is slow (negative: fast), in parts per million, and the line that shows it, if
-/// the rate is no crystal's and is known well enough. It exceeds the correction of every daemon except chronyd.
+/// no crystal has the rate and it is known well enough. It exceeds the correction of every daemon except chronyd.
 pub(crate) fn wrong_rate<'a>(
     told: &'a TimeSource,
     source: &'a Source,
@@ -168,7 +168,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         clauses.push(dispersion(told, seconds));
         shown.push((&told.places.dispersion, format!("root dispersion up to {seconds:.3} s")));
     }
-    // A rate that the daemon corrects is no error, but it may be the reason of one.
+    // A rate that the daemon corrects is not an error, but it may be the reason of one.
     if let Some((ppm, evidence)) = corrected_rate(told, source).filter(|_| !clauses.is_empty()) {
         clauses.push(words_corrected(daemon, ppm));
         corrected = Some(evidence);

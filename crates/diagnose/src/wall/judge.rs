@@ -2,7 +2,7 @@
 
 use super::apart::is_of_a_guest;
 use super::contrary;
-use super::difference::{Difference, Other, difference, text};
+use super::difference::{Difference, Other, difference, is_of_zone, text};
 use super::report::{KeeperReport, StepReport, WallClockReport, WallState};
 use super::words::{capital, cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
@@ -14,6 +14,9 @@ use clocksmith_facts::{Fact, Facts, Source};
 
 /// Seconds that a time daemon may take after a boot.
 pub(super) const FIRST_S: f64 = 600.0;
+
+/// Seconds from which on a difference to a real-time clock in a text is named: both are read by hand, one after the other.
+const RTC_OFF_S: f64 = 120.0;
 
 /// The report, and the causes that follow from it.
 #[derive(Clone, Debug, Default)]
@@ -139,6 +142,7 @@ impl<'a> View<'a> {
             || self.facts.wall.tools.is_known()
             || self.facts.wall.apart.is_known()
             || self.facts.wall.rtc_local.value() == Some(&true)
+            || self.rtc_off().is_some()
             || self.leap_second().is_some()
             || self.wrong_from_the_start().is_some()
     }
@@ -319,6 +323,15 @@ impl<'a> View<'a> {
             }
             (None, _) => {}
         }
+        if let (Difference::Unknown, Some(by)) = (&self.difference, self.rtc_off()) {
+            let way = if by > 0.0 { "behind" } else { "ahead of" };
+            words.push(format!(
+                "The wall clock is {} {way} the real-time clock: in a guest that clock usually has the host's time, and on hardware it drifts \
+                 by seconds a day.",
+                text(by)
+            ));
+            report.settles.push(settle("the right time", "date -u here and on another machine"));
+        }
         if let Difference::PerhapsZone(other) = &self.difference {
             let hours = text(other.behind_s);
             words.push(format!(
@@ -345,6 +358,17 @@ impl<'a> View<'a> {
                 "{limit}: the rate of the counter is wrong by at least as much, see tsc-miscalibrated"
             )));
         }
+    }
+
+    /// Seconds by which the wall clock is behind the real-time clock of a text, if that is more than two readings make, and less than
+    /// what is judged as a fault, and no time zone explains it.
+    fn rtc_off(&self) -> Option<f64> {
+        if self.synchronised() == Some(true) {
+            return None;
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let by = *self.facts.wall.shown_rtc_ahead_s.value()? as f64;
+        (by.abs() >= RTC_OFF_S && !is_of_zone(by)).then_some(by)
     }
 
     /// The text for a synchronised clock.

@@ -181,7 +181,11 @@ fn card(phc: &Phc) -> String {
 /// A short duration as text.
 fn small(seconds: f64) -> String {
     let ns = seconds.abs() * 1e9;
-    if ns < 1e3 { "1 us".to_owned() } else { format!("{:.0} us", (ns / 1e3).ceil()) }
+    match ns {
+        ns if ns < 1e3 => "1 us".to_owned(),
+        ns if ns < 1e7 => format!("{:.0} us", (ns / 1e3).ceil()),
+        _ => text(seconds),
+    }
 }
 
 /// The state of the ports of `ptp4l`, as a sentence.
