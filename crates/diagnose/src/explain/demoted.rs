@@ -45,9 +45,11 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| line.split_inclusive(". "))
 }
 
-/// Whether a sentence of a text in small letters says that the kernel demoted a counter, or that counters differ.
+/// Whether a sentence of a text in small letters says that counters differ, or that the kernel's comparison demoted one.
 pub(super) fn tells(small: &str) -> bool {
-    sentences(small).any(is_of_counters)
+    let compares =
+        |text: &&str| text.contains("watchdog") || DIFFERS.iter().any(|word| text.contains(word));
+    sentences(small).filter(compares).any(is_of_counters)
 }
 
 /// A text in small letters without such sentences.

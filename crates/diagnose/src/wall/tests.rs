@@ -461,7 +461,7 @@ fn what_make_finds_has_its_amount_and_its_likely_reason() {
             format!("make: Warning: File 'a.c' has modification time {seconds} s in the future");
         words_of(&[&line, "make: warning:  Clock skew detected.  Your build may be incomplete."]).1
     };
-    assert!(said("28760").contains("by up to 479 min") && said("28760").contains("time zone"));
+    assert!(said("28760").contains("by up to 8.0 h") && said("28760").contains("time zone"));
     assert!(said("0.035").contains("share the files"), "{}", said("0.035"));
     let other = said("1.1e+03");
     assert!(other.contains("touch") && !other.contains("time zone"), "{other}");
