@@ -389,6 +389,10 @@ fn read_text(path: &Path) -> Result<Text> {
         }
         return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());
     }
+    // Another system has other remedies and other limits, also where its time daemon prints the same.
+    if log.entries.is_empty() && !log.looks_like_kernel && paste::other_system(&lines).is_some() {
+        return Err(Unread::of(&shown, false, &Subjects::of(&lines)).into());
+    }
     Ok(Text { log, lines, depths, name })
 }
 

@@ -34,6 +34,8 @@ const MOST: usize = 4;
 pub(crate) struct Subjects {
     /// Those about wall clocks; empty if the text is not about one.
     pub(crate) wall: Vec<&'static str>,
+    /// Those about wall clocks in the sentences beside the lines of a log.
+    pub(crate) in_sentences: Vec<&'static str>,
     /// Those about reads of the clock.
     pub(crate) reads: Vec<&'static str>,
     /// Those about products on which reads of the clock are known to be slow.
@@ -63,17 +65,29 @@ pub(crate) struct Subjects {
 impl Subjects {
     pub(crate) fn of(lines: &[String]) -> Self {
         let text = lines.join("\n");
-        let other = OTHERS.iter().find(|(word, _)| text.contains(word)).map(|(_, name)| *name);
+        let whole = clocksmith_facts::paste::other_system(lines);
+        let named = OTHERS.iter().find(|(word, _)| text.contains(word)).map(|(_, name)| *name);
+        let other = whole.or(named);
         let reads = if other.is_some() { Vec::new() } else { explain::of_reads(&text) };
         let products =
             reads.iter().copied().filter(|page| PRODUCTS.contains(page)).collect::<Vec<_>>();
         let mut wall = explain::of_wall_clock(&text);
         let rate = (!wall.is_empty()).then(|| explain::stated_rate(&text)).flatten();
         // These pages are about Linux.
-        if other.is_some() && wall.iter().all(|page| OF_LINUX.contains(page)) {
+        if whole.is_some() || other.is_some() && wall.iter().all(|page| OF_LINUX.contains(page)) {
             wall.clear();
         }
         let terms = if other.is_some() { Vec::new() } else { explain::of_terms(&text) };
+        let is_of_log = |line: &&String| {
+            line.contains(" kernel: ") || line.trim_start().starts_with(['[', '<'])
+        };
+        let sentences: Vec<&str> =
+            lines.iter().filter(|line| !is_of_log(line)).map(String::as_str).collect();
+        // Without a log these are the text.
+        let in_sentences = match sentences.len() == lines.len() || other.is_some() {
+            true => Vec::new(),
+            false => explain::of_wall_clock(&sentences.join("\n")),
+        };
         let no_claim = explain::no_claim(&text);
         let says_wrong = !wall.is_empty() && explain::says_wrong(&text);
         let quoted = if other.is_some() { Vec::new() } else { explain::quoted(&text) };
@@ -83,6 +97,7 @@ impl Subjects {
         let asked = explain::asked_for(&text);
         Self {
             wall,
+            in_sentences,
             reads,
             products,
             terms,
@@ -260,16 +275,19 @@ impl Unread {
             )
         } else {
             let empty = if is_empty { " (it is empty)" } else { "" };
-            let other = subjects.other.map_or_else(String::new, |name| {
-                format!(
-                    ". It seems to be from {name}, but clocksmith knows only the clocks of \
+            // Its commands for that are others.
+            let rest = subjects.other.map_or_else(
+                || ". Give the output of `dmesg` or `journalctl -k -b`".to_owned(),
+                |name| {
+                    format!(
+                        ". It seems to be from {name}, but clocksmith knows only the clocks of \
                          Linux"
-                )
-            });
+                    )
+                },
+            );
             format!(
                 "{head}{empty}, and nothing else that clocksmith can read (profiles, traces of \
-                 system calls, readings of /sys and /proc){other}. Give the output of `dmesg` or \
-                 `journalctl -k -b`"
+                 system calls, readings of /sys and /proc){rest}"
             )
         };
         let known = match subjects.no_claim {

@@ -46,7 +46,13 @@ impl NtpState {
     pub fn is_at_its_limit(&self) -> bool {
         let tick = self.tick_us.unwrap_or(10_000);
         let most = self.frequency_ppm.is_some_and(|ppm| ppm.abs() > FREQUENCY_LIMIT_PPM - 0.1);
-        TICK_LIMITS_US.contains(&tick) || most && tick == 10_000
+        self.is_at_the_limit_of_ticks() || most && tick == 10_000
+    }
+
+    /// Whether the length of the tick is at the kernel's limit: only chronyd, phc2sys and an administrator change it.
+    #[must_use]
+    pub fn is_at_the_limit_of_ticks(&self) -> bool {
+        self.tick_us.is_some_and(|tick| TICK_LIMITS_US.contains(&tick))
     }
 
     /// The bound of the error in microseconds that a program recently set; `None` if the kernel's own bound grew to

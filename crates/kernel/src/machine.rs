@@ -309,6 +309,10 @@ impl Machine {
         let why = if named {
             "the firmware's name is that of a virtual machine, and nothing shows which hypervisor \
              it has"
+        } else if facts.cpu.flags.value().is_some_and(|flags| flags.has("hypervisor")) {
+            "the flag hypervisor shows a guest, and nothing shows which hypervisor it has"
+        } else if facts.recognised.as_ref().is_some_and(|read| read.names_guest) {
+            "the text names a cloud or a hypervisor, and no reading shows whether this machine is a guest"
         } else {
             "no sign of a hypervisor"
         };

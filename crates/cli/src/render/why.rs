@@ -106,7 +106,7 @@ fn state(out: &mut String, report: &Report, expectation: &Expectation) {
     if machine.log_is_diff {
         row(out, "log", DIFF);
     }
-    if let Some(read) = report.read.as_ref().filter(|read| !read.kinds.is_empty()) {
+    if let Some(read) = report.read.as_ref().filter(|read| read.is_told()) {
         row(out, "read", &read.text());
     }
 }

@@ -192,9 +192,11 @@ fn add_pages(report: &mut Report, about: &Subjects) {
         // Symptoms have their own texts, and the product they are seen on has a page.
         None if !report.symptoms.is_empty() => &about.products,
         // A log names devices and parameters in passing; a post may quote a few as an effect of its problem.
-        None if lines_of_kernel > QUOTED => match quotes(report) && !is_explained(report) {
-            true => &about.wall,
-            false => &[],
+        None if lines_of_kernel > QUOTED => match (quotes(report), is_explained(report)) {
+            (true, false) => &about.wall,
+            // The lines say nothing of a clock, and the sentences above them do.
+            (false, false) if is_restored(about) => &about.in_sentences,
+            _ => &[],
         },
         None if lines_of_kernel > 0 && is_explained(report) => &about.wall,
         None => quoted_first.as_slice(),
@@ -235,6 +237,11 @@ fn is_answered(report: &Report) -> bool {
         && report.wall_clock.is_none()
         && report.symptoms.is_empty()
         && !is_explained(report)
+}
+
+/// Whether the sentences beside a log are about a clock that stayed behind while the machine did not run.
+fn is_restored(about: &Subjects) -> bool {
+    about.in_sentences.contains(&CauseId::WallClockStaleAfterRestore.name())
 }
 
 /// Whether a text has more lines of other kinds than it has of the kernel.

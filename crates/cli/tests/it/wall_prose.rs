@@ -522,3 +522,73 @@ fn a_program_that_compares_its_own_clock_names_no_second_host() {
     assert!(!said.contains("two hosts") && !said.contains("same NTP servers"), "{said}");
     assert!(said.contains("Folding@home"), "{said}");
 }
+
+#[test]
+fn text_of_another_system_gets_no_advice_of_linux() {
+    let tracking = "# chronyc tracking\nStratum         : 3\nSystem time     : 7.8 seconds slow of NTP time\n\
+                    Frequency       : 4900.1 ppm slow\nLeap status     : Normal\n";
+    for (text, system) in [
+        ("# uname -a\nSunOS box 5.11 x i86pc i386 i86pc\n", "illumos or Solaris"),
+        ("On a box with FreeBSD 13:\n", "FreeBSD"),
+        ("On my Mac with macOS 14:\n", "macOS"),
+    ] {
+        let (code, said) = said_of(&format!("{text}{tracking}"));
+        let said = unwrapped(&said);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("It seems to be from {system}")), "{said}");
+        assert!(!said.contains("/sys/") || said.contains("readings of /sys and /proc"), "{said}");
+        assert!(!said.contains("dmesg") && !said.contains("clocksource="), "{said}");
+    }
+    // The same on a machine with Linux.
+    let (code, said) = said_of(&format!("On my Debian box, whose server has FreeBSD:\n{tracking}"));
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn sentences_beside_kernel_lines_are_counted_and_name_their_page() {
+    let log =
+        "May 22 09:48:47 box.local kernel: rcu: INFO: rcu_preempt self-detected stall on CPU\n"
+            .repeat(5);
+    let post = "When the virtual machine is resumed from its snapshot, its clock shows the time before the snapshot.\n\n";
+    let (_, said) = said_of(&format!("{post}{log}"));
+    assert!(said.contains("1 line not recognised"), "{said}");
+    assert!(said.contains("more: clocksmith explain 'wall-clock-stale-after-restore'"), "{said}");
+    let (_, alone) = said_of(&log);
+    assert!(!alone.contains("not recognised"), "{alone}");
+}
+
+#[test]
+fn guest_that_is_named_is_not_without_a_sign_of_a_hypervisor() {
+    let reading = "$ cat /sys/devices/system/clocksource/clocksource0/current_clocksource\ntsc\n";
+    let assumed = |text: &str| said_of(&format!("{text}{reading}")).1;
+    for text in ["Platform: EC2 i3en.3xlarge\n", "It runs under KVM.\n"] {
+        let said = unwrapped(&assumed(text));
+        assert!(!said.contains("no sign of a hypervisor"), "{said}");
+        assert!(said.contains("the text names a cloud or a hypervisor"), "{said}");
+    }
+    assert!(unwrapped(&assumed("")).contains("no sign of a hypervisor"));
+}
+
+#[test]
+fn dom0_of_qubes_is_not_told_to_run_a_time_daemon() {
+    let state = "       Time zone: America/Chicago (CDT, -0500)\n Network time on: no\nNTP synchronized: no\n RTC in local TZ: no\n";
+    let (_, said) =
+        said_of(&format!("qvm-sync-clock sets a wrong time\n[user@dom0 ~]$ timedatectl\n{state}"));
+    assert!(!said.contains("set-ntp") && said.contains("qubes-prefs clockvm"), "{said}");
+    let (_, said) = said_of(&format!("[user@box ~]$ timedatectl\n{state}"));
+    assert!(said.contains("set-ntp"), "{said}");
+}
+
+#[test]
+fn state_that_a_text_names_as_the_new_one_leads() {
+    let switched =
+        |at: &str, name: &str| format!("[   {at}] clocksource: Switched to clocksource {name}\n");
+    let demoted = "[    0.100000] tsc: Marking TSC unstable due to running on Hyper-V\n";
+    let page = switched("13.259868", "hyperv_clocksource_tsc_page");
+    let text = format!("new\n{}\nbefore\n{demoted}{page}", switched("20.910751", "tsc"));
+    let (_, said) = said_of(&text);
+    assert!(
+        unwrapped(&said).starts_with("This text shows 2 machines or states of one. new (lines"),
+        "{said}"
+    );
+}

@@ -11,6 +11,7 @@ mod certificates;
 mod clock_faults;
 mod clocksources;
 mod commands;
+mod demoted;
 mod denied;
 mod drifts;
 mod entry;

@@ -1,15 +1,18 @@
 //! The pages that concern a text in prose about reads of the clock, by the names of parameters, calls and clocksources.
 
 use super::relations::sentences;
-use super::resolution;
 use super::wall_words::{MOST, has, small};
+use super::{demoted, resolution};
 
 /// The page of programs that saw the monotonic clock go back.
 const BACK: &str = "monotonic clock went back";
+/// The program that measures the cost of a read, and its page.
+const PG: &str = "pg_test_timing";
 
 /// Names of kernel parameters, functions and files about reads of the clock, in small letters, and the word of the page;
 /// those that reveal most about a problem come first.
 const OF_READS: &[(&str, &str)] = &[
+    (PG, PG),
     ("enclave", LAYER),
     ("sgx", LAYER),
     ("gsgx", LAYER),
@@ -237,7 +240,7 @@ const COUNTERS: [&str; 4] = ["tsc", "hpet", "acpi_pm", "clocksource"];
 const JUDGED: [&str; 6] =
     ["slower", "unstable", "switches to", "switched to", "performance", "expensive"];
 /// Beginnings of words of a text about a wrong time.
-const OF_WRONG_TIMES: [&str; 12] = [
+pub(super) const OF_WRONG_TIMES: [&str; 12] = [
     "date",
     "minute",
     "hour",
@@ -297,6 +300,8 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
             (_, REFUSED) => WITH_REFUSED.into_iter().any(is_word),
             (_, EC2) => WITH_EC2.into_iter().any(is_word),
             (_, LAYER) => WITH_LAYER.into_iter().any(is_word),
+            // The manual of `pg_test_timing` explains the cost of `EXPLAIN ANALYZE`.
+            ("explain analyze", _) if is_word(PG) => false,
             (_, PROFILER) => {
                 WITH_PROFILER.into_iter().any(is_word) && OF_GUESTS.into_iter().any(is_word)
             }
@@ -311,6 +316,9 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
         if is_it && is_word(name) && !found.contains(page) {
             found.push(*page);
         }
+    }
+    if !found.contains(&BACK) && monotonic_went_back(&small) {
+        found.insert(0, BACK);
     }
     let any = |words: &[&str]| words.iter().any(|word| is_word(word));
     // A program that counts the TSC's ticks by a frequency of its own drifts against the kernel's clocks.
@@ -335,8 +343,28 @@ pub(super) fn of_reads(text: &str) -> Vec<&'static str> {
         found.retain(|page| *page != SETTABLE && !OF_COST.contains(page));
         found.insert(0, resolution::PAGE);
     }
+    if demoted::tells(&small) {
+        found.retain(|page| *page != demoted::PAGE);
+        found.insert(0, demoted::PAGE);
+    }
     found.truncate(MOST);
     found
+}
+
+/// What is said of a clock that went back, besides [`SET_BACK`].
+const WENT_BACK: [&str; 4] = ["stepped back", "decreased", "non-monotonic", "not monotonic"];
+/// Words by which it did not.
+const NEVER: [&str; 8] =
+    ["never", "cannot", "can't", "can not", "must not", "does not", "doesn't", "won't"];
+
+/// Whether a sentence of a text in small letters says that the monotonic clock went back, as runtimes do when they end:
+/// `OS monotonic time stepped backwards!`.
+fn monotonic_went_back(small: &str) -> bool {
+    sentences(small).any(|text| {
+        let of_clock = ["monotonic time", "monotonic clock", "clock_monotonic", "monotonic timer"];
+        let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        any(&of_clock) && (any(&SET_BACK) || any(&WENT_BACK)) && !any(&NEVER)
+    })
 }
 
 #[cfg(test)]
@@ -353,6 +381,21 @@ mod tests {
     }
 
     use super::*;
+
+    #[test]
+    fn a_runtimes_words_for_a_monotonic_clock_that_went_back_lead_to_its_page() {
+        for text in [
+            "OS monotonic time stepped backwards!\nPrevious time: 29000000000000\nCurrent time: 28999000000000",
+            "panic: monotonic clock went backwards by 12 ms",
+            "CLOCK_MONOTONIC decreased between two reads on different CPUs",
+        ] {
+            assert_eq!(of_reads(text).first(), Some(&BACK), "{text}");
+        }
+        assert!(
+            !of_reads("The monotonic clock never goes backwards, the wall clock may.")
+                .contains(&BACK)
+        );
+    }
 
     #[test]
     fn a_layer_that_replaces_the_vdso_comes_first() {

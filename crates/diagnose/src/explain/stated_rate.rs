@@ -19,7 +19,7 @@ const WRONG: [&str; 15] = [
 /// Nouns of what does.
 const NOUNS: [&str; 9] = ["clock", "clocks", "time", "date", "drift", "drifts", "rtc", "ntp", "vm"];
 
-/// What a quartz is off by at most, and what NTP corrects at most, in parts per million.
+/// What a quartz is off by at most, and what ntpd corrects at most, in parts per million.
 const QUARTZ_PPM: f64 = 100.0;
 const NTP_PPM: f64 = 500.0;
 /// From here on the counter does not run at the rate that the kernel assumes, or stops at times.
@@ -102,12 +102,12 @@ pub(super) fn said(small: &str) -> Option<String> {
         ),
         _ if ppm < GROSS_PPM => (
             format!("{:.0}", (ppm / 10.0).round() * 10.0),
-            "more than the 500 ppm that NTP corrects, so a time daemon sets the clock again and again: the rate of the clocksource is \
+            "more than the 500 ppm that ntpd and systemd-timesyncd correct (chronyd corrects more): they set the clock again and again. The rate of the clocksource is \
              wrong; compare another one",
         ),
         _ => (
             format!("{:.0}", (ppm / 1000.0).round() * 1000.0),
-            "far more than NTP corrects (500 ppm): the guest is stopped at times, ticks are lost, or the kernel takes the counter for \
+            "far more than ntpd and systemd-timesyncd correct (500 ppm): the guest is stopped at times, ticks are lost, or the kernel takes the counter for \
              one of another frequency; compare another clocksource",
         ),
     };

@@ -10,8 +10,8 @@ use super::wall_pages::{
     OF_GUESTS, OF_TLS, PAGES, PANIC, RATE, REALTIME, SAVED, STALE, TOKEN, TWO, UNIT, XEN, ZONE,
 };
 use super::{
-    camel, certificates, denied, drifts, listed, read_words, refused, relations, resolution,
-    short_sleep, stale, stated_rate, timers, unit,
+    camel, certificates, demoted, denied, drifts, listed, read_words, refused, relations,
+    resolution, short_sleep, stale, stated_rate, timers, unit,
 };
 
 /// Bytes of a text that are examined.
@@ -282,7 +282,7 @@ fn in_full(small: String) -> String {
     // The fields of `timedatectl` also occur in outputs about other matters.
     let small = small.replace("rtc in local tz: no", "").replace("rtc time:", "");
     let small = without_elapsed(small);
-    let small = listed::removed(&small);
+    let small = demoted::removed(&listed::removed(&small));
     certificates::one_end(&denied::removed(small))
 }
 

@@ -52,6 +52,9 @@ pub struct ReadReport {
     /// Lines that were not recognised.
     #[serde(default)]
     pub unread: u64,
+    /// Whether sentences of a writer are among them.
+    #[serde(skip)]
+    pub has_prose: bool,
 }
 
 impl ReadReport {
@@ -61,7 +64,14 @@ impl ReadReport {
             kernel_lines: read.kernel_lines,
             kinds: read.kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             unread: read.unread,
+            has_prose: read.prose > 0,
         })
+    }
+
+    /// Whether a report names what was read: a log without any other text does not need it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        !self.kinds.is_empty() || self.has_prose
     }
 
     /// The summary in one line: `12 kernel lines, perf report, uname -a; 14 lines not recognised`.

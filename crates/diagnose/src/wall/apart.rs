@@ -6,10 +6,28 @@ use super::remarks::DATE;
 use super::report::{WallClockReport, WallState};
 use super::words::{cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
-use clocksmith_facts::Fact;
+use clocksmith_facts::wall::Apart;
+use clocksmith_facts::{Fact, Facts};
 
 /// Seconds below which two outputs of `date` count as equal: the second one may need to start a container.
 const APART_S: i64 = 5;
+
+/// What an earlier pair of the text adds.
+fn agreed_before(apart: &Apart) -> &'static str {
+    match apart.before_s {
+        Some(before) if before.abs() < APART_S => {
+            "; in an earlier pair of this text the two agreed"
+        }
+        _ => "",
+    }
+}
+
+/// Whether the text shows that the clock inside a guest or a container is not that of the machine at the prompt: what a daemon
+/// says there is then of that machine.
+pub(super) fn is_of_a_guest(facts: &Facts) -> bool {
+    let apart = facts.wall.apart.value();
+    apart.is_some_and(|apart| !apart.is_of_another_machine() && apart.behind_s.abs() >= APART_S)
+}
 
 impl View<'_> {
     /// Two outputs of `date` that differ.
@@ -21,12 +39,24 @@ impl View<'_> {
     ) {
         let Fact::Known { value: apart, source } = &self.facts.wall.apart else { return };
         if apart.behind_s.abs() < APART_S {
+            if let Some(before) = apart.before_s.filter(|by| by.abs() >= APART_S) {
+                #[allow(clippy::cast_precision_loss)]
+                let by = text(before as f64);
+                let what = match apart.is_of_another_machine() {
+                    true => "the clocks of two machines".to_owned(),
+                    false => format!("the clock inside {} and that outside", apart.with),
+                };
+                words.push(sentence(&format!(
+                    "in the last pair of outputs of date in this text {what} agree; in an earlier pair they were {by} apart"
+                )));
+            }
             return;
         }
         #[allow(clippy::cast_precision_loss)]
         let seconds = apart.behind_s as f64;
         if apart.is_of_another_machine() {
-            self.of_another_machine(seconds, source.0.clone(), report, words, causes);
+            let before = agreed_before(apart);
+            self.of_another_machine(seconds, (before, source.0.clone()), report, words, causes);
             return;
         }
         let (way, id) = match seconds > 0.0 {
@@ -36,9 +66,10 @@ impl View<'_> {
         let summary = format!(
             "the clock inside {} is {} {way} that of the machine on which the command was given: \
              containers have the clock of their kernel, so this is the clock of a virtual machine \
-             between the two, which no program synchronises",
+             between the two, which no program synchronises{}",
             apart.with,
-            text(seconds)
+            text(seconds),
+            agreed_before(apart)
         );
         words.push(sentence(&summary));
         if seconds > 0.0 {
@@ -56,7 +87,7 @@ impl View<'_> {
     fn of_another_machine(
         &self,
         behind_s: f64,
-        place: String,
+        (before, place): (&str, String),
         report: &mut WallClockReport,
         words: &mut Vec<String>,
         causes: &mut Vec<Cause>,
@@ -65,7 +96,7 @@ impl View<'_> {
         let by = text(behind_s);
         let summary = format!(
             "according to one command line, the clock of another machine is {by} {way} the one \
-             here: one of the two is wrong, was paused, or is not synchronised"
+             here: one of the two is wrong, was paused, or is not synchronised{before}"
         );
         words.push(sentence(&summary));
         let how = "chronyc tracking (or timedatectl timesync-status) on both";

@@ -14,6 +14,39 @@ const OFFSET_S: f64 = 0.5;
 /// The kernel's largest correction of the rate in parts per million (`MAXFREQ` in `include/linux/timex.h`); crystals are
 /// off by less than a hundred.
 const RATE_PPM: f64 = 500.0;
+/// The largest correction of chronyd on Linux, which also changes the length of the tick: 10 % (`max_tick_bias` in
+/// chrony's sys_linux.c, `maxslewrate` in chrony.conf(5)).
+const CHRONYD_PPM: f64 = 100_000.0;
+
+/// The largest correction of the rate by a daemon, in parts per million. ntpd and systemd-timesyncd only use the
+/// kernel's frequency.
+fn most_ppm(daemon: &str) -> f64 {
+    if daemon == "chronyd" { CHRONYD_PPM } else { RATE_PPM }
+}
+
+/// A rate that the daemon corrects, although no crystal has it: the rate by which the clock would be slow, in parts
+/// per million, and the line. The clock may be right.
+pub(super) fn corrected_rate(told: &TimeSource, source: &Source) -> Option<(f64, Evidence)> {
+    let (ppm, place) = wrong_rate(told, source)?;
+    let can = told.drift_ppm.is_none() && ppm.abs() < most_ppm(told.daemon);
+    can.then(|| (ppm, Evidence::new(place.0.clone(), format!("frequency {}", slow(ppm)))))
+}
+
+/// The text for a rate that the daemon corrects.
+pub(super) fn words_corrected(daemon: &str, ppm: f64) -> String {
+    format!(
+        "{daemon} corrects the rate of a counter that is {}, which it can (on Linux up to {:.0} ppm, by the length of the tick). A \
+         crystal is off by at most 100 ppm: the kernel's figure for the frequency of the counter is wrong by about as \
+         much (see tsc-miscalibrated), or the machine is stopped again and again, as a guest may be",
+        slow(ppm),
+        most_ppm(daemon)
+    )
+}
+
+/// `505 ppm slow`.
+fn slow(ppm: f64) -> String {
+    format!("{:.0} ppm {}", ppm.abs(), if ppm > 0.0 { "slow" } else { "fast" })
+}
 
 /// Figures that contradict a synchronised clock, as clauses, and the evidence.
 pub(super) struct Contrary {
@@ -21,12 +54,12 @@ pub(super) struct Contrary {
     pub(super) evidence: Vec<Evidence>,
     /// Whether they are only bounds of an error: the clock may be right.
     pub(super) only_bounds: bool,
-    /// The rate by which the clock is slow, in parts per million, if no daemon can correct it, and the line.
+    /// The rate by which the clock is slow, in parts per million, if no crystal has it, and the line.
     pub(super) rate: Option<(f64, Evidence)>,
 }
 
 /// Returns the rate by which the clock is slow (negative: fast), in parts per million, and the line that shows it, if
-/// the rate exceeds the correction of a daemon and the kernel and is known well enough.
+/// no crystal has the rate and it is known well enough. It exceeds the correction of every daemon except chronyd.
 pub(crate) fn wrong_rate<'a>(
     told: &'a TimeSource,
     source: &'a Source,
@@ -75,6 +108,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     let daemon = if told.daemon.is_empty() { "the time daemon" } else { told.daemon };
     let mut clauses = Vec::new();
     let mut shown = Vec::new();
+    let mut corrected = None;
     if let Some(ahead) = told.ahead_s.filter(|ahead| ahead.abs() >= OFFSET_S) {
         let way = if ahead < 0.0 { "slow" } else { "fast" };
         clauses.push(format!("according to {daemon} it is {} {way} of its source", text(ahead)));
@@ -115,12 +149,13 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
             ppm.abs()
         ));
         shown.push((&told.places.frequency, format!("asks for {:.0} ppm", ppm.abs())));
-    } else if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= RATE_PPM) {
+    } else if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= most_ppm(daemon)) {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
-            "{daemon} finds the counter {:.0} ppm {way}, but the kernel corrects at most 500 ppm: \
+            "{daemon} finds the counter {:.0} ppm {way}, but it corrects at most {:.0} ppm: \
              the counter runs at a wrong rate, or the machine is disturbed",
-            ppm.abs()
+            ppm.abs(),
+            most_ppm(daemon)
         ));
         shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
     }
@@ -133,6 +168,11 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         clauses.push(dispersion(told, seconds));
         shown.push((&told.places.dispersion, format!("root dispersion up to {seconds:.3} s")));
     }
+    // A rate that the daemon corrects is not an error, but it may be the reason of one.
+    if let Some((ppm, evidence)) = corrected_rate(told, source).filter(|_| !clauses.is_empty()) {
+        clauses.push(words_corrected(daemon, ppm));
+        corrected = Some(evidence);
+    }
     let rate = wrong_rate(told, source).map(|(ppm, place)| {
         let way = if ppm > 0.0 { "slow" } else { "fast" };
         (ppm, Evidence::new(place.0.clone(), format!("the clock is {:.0} ppm {way}", ppm.abs())))
@@ -144,6 +184,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         evidence: shown
             .into_iter()
             .map(|(place, words)| Evidence::new(place.as_ref().unwrap_or(source).0.clone(), words))
+            .chain(corrected)
             .collect(),
     })
 }
@@ -254,9 +295,11 @@ fn of_corrections(
     } else if let Some(by_s) = back_again(&large) {
         let (way, rate) = if by_s > 0.0 { ("behind", "slow") } else { ("ahead", "fast") };
         words.push_str(&format!(
-            "after the step it was {} {way} again: the clock runs so {rate} that no daemon can keep it synchronised (more than 500 \
+            "after the step it was {} {way} again: the clock runs so {rate} that {} cannot keep it synchronised (more than {:.0} \
              ppm), or something else sets it back. The clocksource in use and the kernel's log show more",
-            text(by_s)
+            text(by_s),
+            last.program,
+            most_ppm(last.program)
         ));
     } else if undone(&large) {
         words.push_str(
@@ -361,28 +404,51 @@ impl View<'_> {
         causes.push(cause(id, Severity::Warning, Confidence::Low, summary, evidence));
     }
 
-    /// A rate of the TSC that no daemon can correct: the kernel uses a wrong frequency.
-    fn wrong_rate(&self, found: &Contrary, report: &mut WallClockReport, causes: &mut Vec<Cause>) {
-        let Some((ppm, evidence)) = &found.rate else { return };
+    /// A rate of the TSC that no crystal has: the kernel uses a wrong frequency.
+    fn wrong_rate(
+        &self,
+        (ppm, evidence): (f64, Evidence),
+        report: &mut WallClockReport,
+        causes: &mut Vec<Cause>,
+    ) {
         let tsc = self.current.filter(|name| name.starts_with("tsc"));
         let Some(name) = tsc else { return };
-        let way = if *ppm > 0.0 { "slow" } else { "fast" };
+        let daemon = self.told.map_or("", |(told, _)| told.daemon);
+        let can = ppm.abs() < most_ppm(daemon);
+        let (severity, clock, than) = match can {
+            true => (
+                Severity::Info,
+                "without its correction the wall clock would be",
+                "a crystal is off by".to_owned(),
+            ),
+            false => {
+                let than = if daemon.is_empty() { "ntpd".to_owned() } else { daemon.to_owned() };
+                (Severity::Warning, "the wall clock is", format!("{than} can correct"))
+            }
+        };
         let summary = format!(
-            "the wall clock is {:.0} ppm {way} while {name} is in use, more than NTP can correct: the kernel's figure for the \
+            "{clock} {} while {name} is in use, more than {than}: the kernel's figure for the \
              frequency of the TSC is wrong by as much, unless this machine is stopped again and again, as a guest may be",
-            ppm.abs()
+            slow(ppm)
         );
         report
             .settles
             .push(settle("the frequency that the kernel uses", "sudo dmesg | grep -i 'tsc.*MHz'"));
         let id = CauseId::TscMiscalibrated;
-        causes.push(cause(
-            id,
-            Severity::Warning,
-            Confidence::Medium,
-            summary,
-            vec![evidence.clone()],
-        ));
+        causes.push(cause(id, severity, Confidence::Medium, summary, vec![evidence]));
+    }
+
+    /// A rate that the daemon corrects, of a clock that is right.
+    pub(super) fn corrected(
+        &self,
+        report: &mut WallClockReport,
+        words: &mut Vec<String>,
+        causes: &mut Vec<Cause>,
+    ) {
+        let Some((told, source)) = self.told else { return };
+        let Some((ppm, evidence)) = corrected_rate(told, source) else { return };
+        words.push(sentence(&words_corrected(told.daemon, ppm)));
+        self.wrong_rate((ppm, evidence), report, causes);
     }
 
     /// Two sources of ntpd that answer and are far apart; returns whether there are.
@@ -419,7 +485,9 @@ impl View<'_> {
         words: &mut Vec<String>,
         causes: &mut Vec<Cause>,
     ) {
-        self.wrong_rate(&found, report, causes);
+        if let Some(rate) = found.rate.clone() {
+            self.wrong_rate(rate, report, causes);
+        }
         let follows = self.synchronised() == Some(true);
         let although = if follows { ", although a source is followed" } else { "" };
         let clauses = found.clauses.join("; ");

@@ -116,9 +116,13 @@ fn clock(behind_s: f64, name: &str, source: &str) -> Other {
 
 /// Farther than a time zone, and than a real-time clock of hardware drifts in months.
 fn is_far(behind_s: f64) -> bool {
+    behind_s.abs() >= FAR_S && !is_of_zone(behind_s)
+}
+
+/// Whether a time zone explains a difference.
+pub(super) fn is_of_zone(behind_s: f64) -> bool {
     let zone = (behind_s / ZONE_S).round() * ZONE_S;
-    let of_zone = zone.abs() <= ZONE_MOST_S && (behind_s - zone).abs() < 60.0;
-    behind_s.abs() >= FAR_S && !of_zone
+    zone.abs() <= ZONE_MOST_S && (behind_s - zone).abs() < 60.0
 }
 
 /// A difference that no drift makes, in seconds.
@@ -152,7 +156,7 @@ pub(super) fn text(seconds: f64) -> String {
     match seconds.abs() {
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
         s if s < 600.0 => format!("{s:.1} s"),
-        s if s < 36_000.0 => format!("{:.0} min", s / 60.0),
+        s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.1} h", s / 3600.0),
         s if s < 86_400.0 * 731.0 => format!("{:.1} days", s / 86_400.0),
         s => format!("{:.1} years", s / (86_400.0 * 365.25)),

@@ -5,7 +5,7 @@ const LEAST_LINES: usize = 3;
 const LEAST_S: f64 = 50.0;
 /// How far a line may be off the straight one, as a share of the whole change.
 const SCATTER: f64 = 0.1;
-/// Rates below are those of two good quartzes, in parts per million; the second one is what NTP corrects at most.
+/// Rates below are those of two good quartzes, in parts per million; the second one is what ntpd corrects at most.
 const LEAST_PPM: f64 = 50.0;
 const NTP_PPM: f64 = 500.0;
 
@@ -28,7 +28,7 @@ pub(super) fn said(points: &[(Option<f64>, f64)]) -> Option<String> {
     let verb = if change > 0.0 { "grows" } else { "shrinks" };
     let follows = match (change > 0.0, ppm > NTP_PPM) {
         (true, true) => {
-            "one of the clocks runs at a wrong rate, and by more than the 500 ppm that NTP corrects"
+            "one of the clocks runs at a wrong rate, and by more than the 500 ppm that ntpd corrects"
         }
         (true, false) => "nothing corrects the rate of one of the clocks",
         (false, _) => "a time daemon corrects one of the clocks slowly, or its rate is wrong",

@@ -1,7 +1,8 @@
 //! The judgement of the wall clock.
 
+use super::apart::is_of_a_guest;
 use super::contrary;
-use super::difference::{Difference, Other, difference, text};
+use super::difference::{Difference, Other, difference, is_of_zone, text};
 use super::report::{KeeperReport, StepReport, WallClockReport, WallState};
 use super::words::{capital, cause, sentence, settle};
 use crate::cause::{Cause, CauseId, Confidence, Evidence, Severity};
@@ -13,6 +14,9 @@ use clocksmith_facts::{Fact, Facts, Source};
 
 /// Seconds that a time daemon may take after a boot.
 pub(super) const FIRST_S: f64 = 600.0;
+
+/// Seconds from which on a difference to a real-time clock in a text is named: both are read by hand, one after the other.
+const RTC_OFF_S: f64 = 120.0;
 
 /// The report, and the causes that follow from it.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +114,7 @@ impl<'a> View<'a> {
     fn of(facts: &'a Facts, current: Option<&'a str>) -> Self {
         let in_guest = matches!(facts.hypervisor.value(), Some(Some(_)))
             || facts.dmi.value().is_some_and(|text| names_guest(text));
+        let of_a_guest = is_of_a_guest(facts);
         let restored = facts.kernel_log().and_then(|log| {
             let mut entries = log.entries.iter().rev();
             let entry = entries.find(|entry| entry.event == Event::VmFork)?;
@@ -118,8 +123,8 @@ impl<'a> View<'a> {
         Self {
             facts,
             current,
-            kernel: known(&facts.ntp),
-            told: known(&facts.wall.source),
+            kernel: known(&facts.ntp).filter(|_| !of_a_guest),
+            told: known(&facts.wall.source).filter(|_| !of_a_guest),
             keepers: known(&facts.wall.keepers),
             difference: difference(facts, in_guest),
             restored,
@@ -137,6 +142,7 @@ impl<'a> View<'a> {
             || self.facts.wall.tools.is_known()
             || self.facts.wall.apart.is_known()
             || self.facts.wall.rtc_local.value() == Some(&true)
+            || self.rtc_off().is_some()
             || self.leap_second().is_some()
             || self.wrong_from_the_start().is_some()
     }
@@ -303,7 +309,10 @@ impl<'a> View<'a> {
             }
         }
         match (synchronised, self.kernel) {
-            (Some(true), _) => words.push(self.good()),
+            (Some(true), _) => {
+                words.push(self.good());
+                self.corrected(report, words, causes);
+            }
             (Some(false), Some((kernel, _))) if kernel.stated_error_us().is_some() => {
                 self.stated(kernel, report, words);
             }
@@ -313,6 +322,15 @@ impl<'a> View<'a> {
                 report.settles.push(settle("state of the wall clock", self.asked_for()));
             }
             (None, _) => {}
+        }
+        if let (Difference::Unknown, Some(by)) = (&self.difference, self.rtc_off()) {
+            let way = if by > 0.0 { "behind" } else { "ahead of" };
+            words.push(format!(
+                "The wall clock is {} {way} the real-time clock: in a guest that clock usually has the host's time, and on hardware it drifts \
+                 by seconds a day.",
+                text(by)
+            ));
+            report.settles.push(settle("the right time", "date -u here and on another machine"));
         }
         if let Difference::PerhapsZone(other) = &self.difference {
             let hours = text(other.behind_s);
@@ -326,12 +344,31 @@ impl<'a> View<'a> {
             ));
         }
         if report.at_limit {
-            words.push(
-                "It is steered as far as the kernel allows (500 ppm): the rate of the counter is wrong by at least \
-                 as much, see tsc-miscalibrated."
-                    .to_owned(),
-            );
+            let limit = match self
+                .kernel
+                .is_some_and(|(kernel, _)| kernel.is_at_the_limit_of_ticks())
+            {
+                true => "the length of its tick is at the kernel's limit (10 %)",
+                false => {
+                    "its frequency is at the kernel's limit (500 ppm), more than which ntpd and systemd-timesyncd do not \
+                     correct; chronyd would also change the tick"
+                }
+            };
+            words.push(sentence(&format!(
+                "{limit}: the rate of the counter is wrong by at least as much, see tsc-miscalibrated"
+            )));
         }
+    }
+
+    /// Seconds by which the wall clock is behind the real-time clock of a text, if that is more than two readings make, and less than
+    /// what is judged as a fault, and no time zone explains it.
+    fn rtc_off(&self) -> Option<f64> {
+        if self.synchronised() == Some(true) {
+            return None;
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let by = *self.facts.wall.shown_rtc_ahead_s.value()? as f64;
+        (by.abs() >= RTC_OFF_S && !is_of_zone(by)).then_some(by)
     }
 
     /// The text for a synchronised clock.

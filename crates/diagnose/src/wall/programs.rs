@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn certificates_of_the_future_say_by_how_much() {
         let hours = not_yet_valid(Some(28_746.0));
-        assert!(hours.contains("by at least 479 min") && hours.contains("time zone"), "{hours}");
+        assert!(hours.contains("by at least 8.0 h") && hours.contains("time zone"), "{hours}");
         assert!(!not_yet_valid(Some(3000.0)).contains("time zone"));
         assert!(not_yet_valid(None).contains("is behind, or"));
     }

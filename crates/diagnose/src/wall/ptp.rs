@@ -146,7 +146,7 @@ impl View<'_> {
         };
         let summary = format!(
             "phc2sys corrects the rate of the wall clock by {:.0} ppm, although a crystal needs at most 100 ppm \
-             and NTP corrects at most 500{off}: the counter runs {way} according to the kernel's figure for it, \
+             and ntpd corrects at most 500{off}: the counter runs {way} according to the kernel's figure for it, \
              or another program steers the same clock",
             ppm.abs()
         );
@@ -181,7 +181,11 @@ fn card(phc: &Phc) -> String {
 /// A short duration as text.
 fn small(seconds: f64) -> String {
     let ns = seconds.abs() * 1e9;
-    if ns < 1e3 { "1 us".to_owned() } else { format!("{:.0} us", (ns / 1e3).ceil()) }
+    match ns {
+        ns if ns < 1e3 => "1 us".to_owned(),
+        ns if ns < 1e7 => format!("{:.0} us", (ns / 1e3).ceil()),
+        _ => text(seconds),
+    }
 }
 
 /// The state of the ports of `ptp4l`, as a sentence.

@@ -9,7 +9,7 @@ use clocksmith_facts::hypervisor::{Hypervisor, HypervisorKind};
 use clocksmith_facts::log::KernelLog;
 use clocksmith_facts::ntp::{NtpState, Timex};
 use clocksmith_facts::wall::{
-    ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Remark, Rtc, TimeSource, What,
+    Apart, ChronyConfig, Clocks, HostClock, Keepers, Phc, PtpClock, Remark, Rtc, TimeSource, What,
 };
 use clocksmith_facts::{Arch, Fact, Facts, Origin, Source};
 
@@ -294,6 +294,84 @@ fn rate_at_its_limit_is_said() {
         .report();
     let wall = report.wall_clock.unwrap();
     assert!(wall.at_limit && wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+    assert!(wall.summary.contains("ntpd and systemd-timesyncd do not correct"), "{}", wall.summary);
+}
+
+#[test]
+fn last_pair_of_dates_counts_and_a_daemon_outside_says_nothing_of_the_guest() {
+    let of = |with, behind_s, before_s| {
+        let told = TimeSource { daemon: "ntpd", follows: Some(false), ..TimeSource::default() };
+        let report = Made::on(None)
+            .with(|facts| {
+                facts.wall.source = Fact::known(told, "log:9");
+                let apart = Apart { with, behind_s, before_s, at_s: 9 };
+                facts.wall.apart = Fact::known(apart, "log:3");
+            })
+            .report();
+        let state = seen(&report).0;
+        (state, report.wall_clock.unwrap().summary)
+    };
+    let (state, summary) = of("docker", 1255, Some(1));
+    assert_eq!(state, WallState::Stale);
+    assert!(
+        summary.contains("inside docker is 21 min behind") && !summary.contains("ntpd"),
+        "{summary}"
+    );
+    assert!(summary.contains("earlier pair of this text the two agreed"), "{summary}");
+    let (state, summary) = of("ssh", 0, Some(-643));
+    assert_eq!(state, WallState::Unsynchronised, "{summary}");
+    assert!(
+        summary.contains("ntpd")
+            && summary.contains("agree; in an earlier pair they were 11 min apart"),
+        "{summary}"
+    );
+}
+
+/// A machine on tsc whose daemon reports a rate and an offset, and follows a source.
+fn steered(daemon: &'static str, ppm: f64, ahead_s: f64) -> Report {
+    let told = TimeSource {
+        daemon,
+        follows: Some(true),
+        frequency_ppm: Some(ppm),
+        skew_ppm: Some(0.05),
+        ahead_s: Some(ahead_s),
+        ..TimeSource::default()
+    };
+    Made::on(None)
+        .with(|facts| {
+            facts.ntp = Fact::known(NtpState::only(true), "log:9");
+            facts.wall.source = Fact::known(told, "log:9");
+        })
+        .report()
+}
+
+#[test]
+fn rate_that_chronyd_corrects_is_a_remark_and_no_wrong_clock() {
+    for ppm in [505.0, -2244.0, 31_244.0, 74_443.0] {
+        let report = steered("chronyd", ppm, 1e-5);
+        let (state, causes) = seen(&report);
+        let rate = report.causes.iter().find(|cause| cause.id == C::TscMiscalibrated).unwrap();
+        assert_eq!((rate.severity, rate.confidence), (Severity::Info, Confidence::Medium));
+        let wall = report.wall_clock.unwrap();
+        assert_eq!((state, causes), (WallState::Synchronised, Vec::new()), "{}", wall.summary);
+        assert!(wall.summary.contains("tsc-miscalibrated"), "{}", wall.summary);
+        assert!(!wall.summary.contains("500 ppm"), "{}", wall.summary);
+    }
+    let none = steered("chronyd", 499.0, 1e-5);
+    assert_eq!(seen(&none), (WallState::Synchronised, Vec::new()));
+}
+
+#[test]
+fn rate_beyond_the_daemons_limit_or_beside_an_offset_is_a_wrong_clock() {
+    for (daemon, ppm, ahead_s) in
+        [("chronyd", 74_443.0, 4.0), ("chronyd", 100_000.0, 1e-5), ("ntpd", 505.0, 1e-5)]
+    {
+        let report = steered(daemon, ppm, ahead_s);
+        assert_eq!(seen(&report).0, WallState::Unsynchronised, "{daemon} {ppm}");
+        let summary = report.wall_clock.unwrap().summary;
+        assert!(summary.contains(&format!("{ppm:.0} ppm slow")), "{summary}");
+        assert_eq!(summary.contains("500 ppm"), daemon == "ntpd", "{summary}");
+    }
 }
 
 #[test]
@@ -383,7 +461,7 @@ fn what_make_finds_has_its_amount_and_its_likely_reason() {
             format!("make: Warning: File 'a.c' has modification time {seconds} s in the future");
         words_of(&[&line, "make: warning:  Clock skew detected.  Your build may be incomplete."]).1
     };
-    assert!(said("28760").contains("by up to 479 min") && said("28760").contains("time zone"));
+    assert!(said("28760").contains("by up to 8.0 h") && said("28760").contains("time zone"));
     assert!(said("0.035").contains("share the files"), "{}", said("0.035"));
     let other = said("1.1e+03");
     assert!(other.contains("touch") && !other.contains("time zone"), "{other}");

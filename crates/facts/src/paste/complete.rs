@@ -121,8 +121,12 @@ fn chosen_later(facts: &Facts, read: &str, at: &Source) -> bool {
 fn clocksource(facts: &mut Facts, current: Fact<String>, available: Fact<Vec<String>>) {
     if let Fact::Known { value: devices, .. } = &mut facts.clocksources {
         let Some(device) = devices.first_mut() else { return };
-        if let (true, Fact::Known { value, .. }) = (device.available.is_empty(), available)
-            && (device.current.is_empty() || value.contains(&device.current))
+        // The scan of the log reads one line of a list that has a name in each.
+        if let Fact::Known { value, .. } = available
+            && value.starts_with(&device.available)
+            && (device.current.is_empty()
+                || !device.available.is_empty()
+                || value.contains(&device.current))
         {
             device.available = value;
         }

@@ -1,6 +1,6 @@
 //! The discipline of the clock: `chronyc tracking` and `sources`, `ntpq -p`, `adjtimex --print`, logs of time daemons.
 
-use super::{Page, Reader, has, prompt};
+use super::{COMMAND_WITHIN, Page, Reader, has, prompt};
 use crate::Fact;
 use crate::ntp::{NtpState, Timex};
 use crate::wall::{Remark, TRACKING, TimeSource, What};
@@ -273,7 +273,7 @@ fn chrony(page: &mut Page<'_>, at: usize) -> usize {
     let line = bare(page.line(at));
     // `Name            : value`, with the colon in one column; without it, next to another field of the same output.
     let in_column = line.find(':') == Some(16);
-    if !in_column && !page.is_output(at, "chronyc", tracking_field) {
+    if !in_column && !page.is_output(at, "chronyc", tracking_field) || is_of_another(page, at) {
         return 0;
     }
     if let Some(told) = line.split_once(':').and_then(|(n, v)| TimeSource::of_tracking(n, v)) {
@@ -326,7 +326,56 @@ fn sources(page: &mut Page<'_>, at: usize) -> usize {
     table(page, at, TimeSource::is_row_of_sources, |rows| TimeSource::of_sources(rows))
 }
 
+/// Whether the command above an output asked the daemon of another machine: `ntpq -p db2`, `chronyc -h db2 tracking`.
+pub(super) fn is_of_another(page: &Page<'_>, at: usize) -> bool {
+    let above = (at.saturating_sub(COMMAND_WITHIN)..at).rev();
+    let command = above
+        .filter_map(|number| prompt::own(page.line(number)))
+        .find(|found| !found.command.is_empty());
+    command.is_some_and(|found| asks_another(found.command))
+}
+
+fn asks_another(command: &str) -> bool {
+    let mut words =
+        command.split(['|', ';', '&']).next().unwrap_or(command).split_ascii_whitespace();
+    let program = words.find(|word| *word != "sudo").unwrap_or_default();
+    let is_here = |host: &str| {
+        host == "localhost"
+            || host == "::1"
+            || host.starts_with("127.")
+            || host.starts_with('/')
+            || host.starts_with('$')
+    };
+    match program.rsplit('/').next().unwrap_or(program) {
+        "ntpq" | "ntpdc" => {
+            let mut value = false;
+            words.any(|word| {
+                // Of `-c "rv 0"` the value has two words.
+                let is_value = std::mem::replace(
+                    &mut value,
+                    word == "-c" || word.starts_with('"') && !word.ends_with('"'),
+                );
+                let is_host =
+                    !is_value && !word.starts_with('-') && !word.contains(['"', '\'', '>', '<']);
+                is_host && !is_here(word)
+            })
+        }
+        "chronyc" => {
+            words.any(|word| word == "-h") && {
+                let host = command
+                    .split_once(" -h ")
+                    .and_then(|(_, rest)| rest.split_ascii_whitespace().next());
+                host.is_some_and(|host| !is_here(host.split(',').next().unwrap_or(host)))
+            }
+        }
+        _ => false,
+    }
+}
+
 fn peers(page: &mut Page<'_>, at: usize) -> usize {
+    if is_of_another(page, at) {
+        return 0;
+    }
     table(page, at, TimeSource::is_row_of_peers, |rows| TimeSource::of_peers(rows))
 }
 

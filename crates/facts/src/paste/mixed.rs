@@ -102,7 +102,7 @@ fn calibrations(lines: &[String]) -> Option<String> {
         format!(
             "these are lines of several boots, and their kernels used {} MHz ({}) and {} MHz ({}) \
              for the TSC, {:.0} ppm apart: with a wrong figure the clock runs off by as much, and \
-             NTP corrects 500 ppm (clocksmith explain tsc-miscalibrated); give the whole log of one \
+             ntpd and systemd-timesyncd correct 500 ppm (clocksmith explain tsc-miscalibrated); give the whole log of one \
              boot",
             least.1,
             least.0,

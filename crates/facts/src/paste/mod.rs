@@ -30,11 +30,14 @@ mod packets;
 mod processor;
 mod prompt;
 mod reprinted;
+mod rtc;
 mod samples;
 mod sections;
+mod sentences;
 mod service;
 mod set_back;
 mod sysfs;
+mod systems;
 mod table;
 mod timedatectl;
 mod uml;
@@ -62,6 +65,7 @@ pub use mixed::mixed;
 pub use sections::{Section, crowded, older, sections};
 use serde::Serialize;
 use std::ops::Range;
+pub use systems::other_system;
 
 /// Bytes of a text that are searched for anything but kernel messages.
 pub const LIMIT: usize = 4 << 20;
@@ -100,7 +104,7 @@ pub(crate) struct Reader {
 }
 
 /// The readers of transcripts: one line for each kind.
-const READERS: [Reader; 31] = [
+const READERS: [Reader; 32] = [
     sysfs::READER,
     sysfs::CHOICE,
     identity::UNAME,
@@ -126,6 +130,7 @@ const READERS: [Reader; 31] = [
     wall::ASSOCIATIONS,
     wall::TOOLS,
     wall::DATES,
+    rtc::READER,
     service::STATUS,
     service::METRICS,
     ntp_tools::NTPTIME,
@@ -269,6 +274,12 @@ pub struct Pasted {
     pub kinds: Vec<&'static str>,
     /// Lines that are not blank and that were not recognised.
     pub unread: u64,
+    /// Those among them that are sentences of a writer.
+    prose: u64,
+    /// Whether the text names a cloud or a hypervisor.
+    names_guest: bool,
+    /// Whether a prompt is that of the dom0 of Qubes OS.
+    is_qubes_dom0: bool,
     /// For each line, whether it is part of source code or of a text of examples.
     quoted: Vec<bool>,
     /// The lines of outputs that, by the text, no machine printed.
@@ -288,6 +299,12 @@ pub struct Recognised {
     pub kinds: Vec<&'static str>,
     /// Lines that were not recognised.
     pub unread: u64,
+    /// Those among them that are sentences of a writer, and no lines of a log.
+    pub prose: u64,
+    /// Whether the text names a cloud or a hypervisor in words.
+    pub names_guest: bool,
+    /// Whether the machine is the dom0 of Qubes OS, which has no network.
+    pub is_qubes_dom0: bool,
 }
 
 impl Pasted {
@@ -301,7 +318,7 @@ impl Pasted {
         // Any user may have written what a record quotes: no reader treats it as an output.
         let further = of_records(lines);
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
-        let examples = is_manual(lines) || owner::is_changelog(lines);
+        let examples = is_manual(lines) || owner::is_changelog(lines) || owner::is_guide(lines);
         out.imagined = owner::imagined(lines);
         out.ownerless = owner::open(lines);
         out.quoted = if examples { vec![true; lines.len()] } else { owner::of_no_machine(lines) };
@@ -354,6 +371,7 @@ impl Pasted {
                         out.kernel_lines += 1;
                     } else if !page.is_prompt(at) {
                         out.unread += 1;
+                        out.prose += u64::from(sentences::is_one(line));
                     }
                     at += 1;
                 }
@@ -362,6 +380,12 @@ impl Pasted {
         if out.kernel_lines > 0 && !examples {
             set_back::look(&mut page);
         }
+        // Words of a program that writes to a whole log, such as a boot loader, are no writer's.
+        if is_whole_log(lines) {
+            out.prose = 0;
+        }
+        out.names_guest = sentences::name_a_guest(lines);
+        out.is_qubes_dom0 = sentences::is_qubes_dom0(lines);
         out.symptoms = page.symptoms;
         out.told = page.told;
         out
@@ -380,6 +404,9 @@ impl Pasted {
             kernel_lines: self.kernel_lines,
             kinds: self.kinds.clone(),
             unread: self.unread,
+            prose: self.prose,
+            names_guest: self.names_guest,
+            is_qubes_dom0: self.is_qubes_dom0,
         }
     }
 }
@@ -421,7 +448,14 @@ pub fn quoted_lines(bytes: &[u8], name: &str) -> Result<(Vec<String>, Vec<usize>
         *line = bare;
         before.clone_from(line);
     }
+    // The signs of a patch show that its lines are of a document.
+    let documents = owner::of_documents(&lines);
+    let patches: Vec<String> =
+        documents.iter().flat_map(|block| lines[block.clone()].to_vec()).collect();
     gutter::take_off(&mut lines);
+    for (at, line) in documents.into_iter().flatten().zip(patches) {
+        lines[at] = line;
+    }
     foreign::cover(&mut lines);
     Ok((lines, depths))
 }

@@ -189,12 +189,27 @@ pub fn older(found: &[Section], lines: &[String], depths: &[usize]) -> Vec<bool>
     };
     let quoted = |depth: Option<usize>| depth > least && depth.is_some();
     let kept = |at: usize| at > 0 && is_of_another_time(lines, &found[at]);
+    // A heading that names an earlier state, in a text with one that names a later one.
+    let named_as = |section: &Section, words: &[&str]| {
+        let name = section.host.as_deref().unwrap_or_default().to_lowercase();
+        let first = name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+        first.is_some_and(|first| words.contains(&first))
+    };
+    let later = found.iter().any(|section| named_as(section, &LATER));
+    let earlier = |section: &Section| later && named_as(section, &EARLIER);
     of.into_iter()
         .zip(found)
         .enumerate()
-        .map(|(at, (depth, section))| kept(at) || !named && (quoted(depth) || was(section)))
+        .map(|(at, (depth, section))| {
+            kept(at) || earlier(section) || !named && (quoted(depth) || was(section))
+        })
         .collect()
 }
+
+/// First words of headings that name a later state of one machine, and an earlier one.
+const LATER: [&str; 6] = ["new", "now", "after", "current", "currently", "today"];
+/// See `LATER`.
+const EARLIER: [&str; 6] = ["old", "before", "previous", "previously", "former", "earlier"];
 
 /// Files that a machine has only once.
 const FILES: [&str; 2] = ["available_clocksource", "current_clocksource"];

@@ -17,7 +17,7 @@ pub(super) const TOOLS: Reader = Reader {
     read: tools,
 };
 
-pub(super) const DATES: Reader = Reader { name: "date", words: &["date"], read: dates };
+pub(super) const DATES: Reader = Reader { name: "date", words: &["date", "Get-Date"], read: dates };
 
 /// Lines of one output of variables.
 const VARIABLE_LINES: usize = 24;
@@ -47,6 +47,9 @@ fn variables(page: &mut Page<'_>, at: usize) -> usize {
     }
     let text: Vec<&str> = (at..end).map(|number| page.line(number)).collect();
     let Some(told) = TimeSource::of_variables(&text.join("\n")) else { return 0 };
+    if discipline::is_of_another(page, at) {
+        return 0;
+    }
     discipline::add(page, at, told);
     end - at
 }
@@ -72,6 +75,9 @@ fn tools(page: &mut Page<'_>, at: usize) -> usize {
 
 /// One command line that runs `date` here and inside, and its two lines of output; or two prompts with one output each.
 fn dates(page: &mut Page<'_>, at: usize) -> usize {
+    if let taken @ 1.. = windows(page, at) {
+        return taken;
+    }
     if let Some((inside_first, with)) = Apart::asked(command(page.line(at))) {
         return apart(page, with, inside_first, [at + 1, at + 2], 0);
     }
@@ -94,8 +100,80 @@ fn among_others(page: &mut Page<'_>, at: usize, with: &'static str, inside_first
     }
 }
 
+/// Lines between `date` in a guest and `Get-Date` in Windows.
+const WINDOWS_WITHIN: usize = 8;
+/// Zones differ by multiples of that, in seconds.
+const ZONE_S: i64 = 900;
+
+/// `Get-Date` in PowerShell below an output of `date` in WSL. Both have the same zone, as WSL takes it from Windows; a difference that
+/// a zone explains is none.
+fn windows(page: &mut Page<'_>, at: usize) -> usize {
+    if !behind_windows_prompt(page.line(at))
+        .is_some_and(|command| command.eq_ignore_ascii_case("get-date"))
+    {
+        return 0;
+    }
+    let Some(shown) = (at + 1..page.len().min(at + 4)).find(|n| !page.line(*n).trim().is_empty())
+    else {
+        return 0;
+    };
+    let Some(there) = date_of_windows(page.line(shown)) else { return 0 };
+    let is_wsl = |line: &String| {
+        line.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| word.eq_ignore_ascii_case("wsl") || word.eq_ignore_ascii_case("wsl2"))
+    };
+    if !page.lines()[..at].iter().any(is_wsl) {
+        return 0;
+    }
+    let above = (at.saturating_sub(WINDOWS_WITHIN)..at).rev();
+    let here = above
+        .filter(|n| matches!(date_of(command(page.line(*n))), Some(None | Some("wsl" | "wsl.exe"))))
+        .find_map(|n| date_seconds(page.line(n + 1)));
+    let Some((here, _)) = here else { return 0 };
+    let behind_s = there - here;
+    let rest = (behind_s + ZONE_S / 2).rem_euclid(ZONE_S) - ZONE_S / 2;
+    if rest.abs() < TYPED_S {
+        return 0;
+    }
+    let found = Apart { with: "wsl", behind_s, before_s: None, at_s: there };
+    let source = page.source(shown);
+    if !page.told.apart.is_known() {
+        page.told.apart = Fact::known(found, source);
+    }
+    shown + 1 - at
+}
+
+/// The command behind a prompt of PowerShell or `cmd.exe`: `PS C:\Users\me> date`, `C:\> wsl date`.
+fn behind_windows_prompt(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let rest = line.strip_prefix("PS ").unwrap_or(line);
+    let (place, command) = rest.split_once('>')?;
+    let mut letters = place.chars();
+    let is_drive =
+        letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.next() == Some(':');
+    (is_drive && !place.contains(' ')).then_some(command.trim())
+}
+
+/// Seconds since 1970, as if the zone were UTC, of `Tuesday, June 18, 2019 9:59:33 AM`.
+fn date_of_windows(line: &str) -> Option<i64> {
+    let line = line.trim();
+    let short: Vec<String> = line
+        .split_ascii_whitespace()
+        .map(|word| {
+            let bare = word.trim_end_matches(',');
+            // The names in full.
+            let is_name = bare.len() > 3 && bare.chars().all(char::is_alphabetic);
+            if is_name { bare.chars().take(3).collect() } else { bare.to_owned() }
+        })
+        .collect();
+    date_seconds(&format!("{} UTC", short.join(" "))).map(|(seconds, _)| seconds)
+}
+
 /// The command of a line that is one.
 fn command(line: &str) -> &str {
+    if let Some(command) = behind_windows_prompt(line) {
+        return command;
+    }
     let line = line.trim();
     match prompt::read(line) {
         Some(found) => found.command,
@@ -174,12 +252,26 @@ fn apart(
     let behind_s = if inside_first { second - first } else { first - second };
     // If the zones differ, only a large difference counts.
     let least = if zone == other { least } else { least.max(TYPED_S) };
-    if behind_s.abs() < least {
+    let agrees = behind_s.abs() < least;
+    // That two clocks agree is news only after a pair that does not.
+    if agrees && !page.told.apart.value().is_some_and(|known| known.with == with) {
         return 0;
     }
-    if !page.told.apart.is_known() {
-        page.told.apart = Fact::known(Apart { with, behind_s }, page.source(at[1]));
-    }
+    let behind_s = if agrees { 0 } else { behind_s };
+    let found = Apart { with, behind_s, before_s: None, at_s: first };
+    let mut source = page.source(at[1]);
+    let pair = match &page.told.apart {
+        Fact::Known { value, source: place } => {
+            let mut pair = value.clone();
+            pair.add(found);
+            if pair.at_s != first {
+                source = place.clone();
+            }
+            pair
+        }
+        Fact::Missing(_) => found,
+    };
+    page.told.apart = Fact::known(pair, source);
     at[1] + 2 - at[0]
 }
 
@@ -192,6 +284,65 @@ mod tests {
     fn behind(text: &str) -> Option<i64> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         Pasted::read(&lines, "text").told.apart.value().map(|apart| apart.behind_s)
+    }
+
+    #[test]
+    fn date_in_wsl_is_compared_with_powershells_below_it() {
+        let text = |there: &str| {
+            format!(
+                "C:\\> wsl date\nMon Jun 17 19:06:58 CEST 2019\nPS C:\\Users\\me> Get-Date\n\n{there}\n"
+            )
+        };
+        assert_eq!(behind(&text("Tuesday, June 18, 2019 9:59:33 AM")), Some(53_555));
+        assert_eq!(behind(&text("Monday, June 17, 2019 7:07:20 PM")), None);
+        // Zones differ by whole hours.
+        assert_eq!(behind(&text("Monday, June 17, 2019 5:07:20 PM")), None);
+        assert_eq!(behind(&text("Tuesday, June 18, 2019 9:59:33 AM").replace("wsl ", "")), None);
+        let both = "PS C:\\> wsl date -u; date\nMon Jun 17 17:06:58 UTC 2019\nTue Jun 18 07:59:33 UTC 2019\n";
+        assert_eq!(behind(both), Some(53_555));
+    }
+
+    #[test]
+    fn of_several_pairs_the_last_one_counts_and_the_earlier_difference_is_kept() {
+        let pair = |day: u32, there: &str, here: &str| {
+            format!(
+                "$ docker run --rm x date -u && date -u\nWed Oct {day} {there} UTC 2016\nWed Oct {day} {here} UTC 2016\n"
+            )
+        };
+        let good = pair(10, "17:18:18", "17:18:19");
+        let bad = pair(12, "15:32:20", "15:53:15");
+        let later = pair(13, "16:01:02", "16:01:02");
+        let of = |text: String| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let apart = Pasted::read(&lines, "text").told.apart.value().cloned().unwrap();
+            (apart.behind_s, apart.before_s)
+        };
+        assert_eq!(of(format!("{good}{bad}")), (1255, Some(1)));
+        assert_eq!(of(format!("{bad}{later}")), (0, Some(1255)));
+        assert_eq!(of(format!("{good}{bad}{later}")), (0, Some(1255)));
+        // By their dates, whatever their order in the text.
+        assert_eq!(of(format!("{later}{bad}")), (0, Some(1255)));
+        assert_eq!(of(bad), (1255, None));
+    }
+
+    #[test]
+    fn a_table_of_another_machines_daemon_is_not_of_this_one() {
+        let table = "     remote           refid      st t when poll reach   delay   offset  jitter\n\
+                     ==============================================================================\n\
+                     \u{20}192.0.2.9       .GPS.            1 u  71m 1024   16   39.530   -0.200   0.736\n";
+        let known = |command: &str| {
+            let text = format!("$ {command}\n{table}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            Pasted::read(&lines, "text").told.source.is_known()
+        };
+        for command in
+            ["ntpq -p", "ntpq -pn localhost", "ntpq -p 127.0.0.1", "ntpq -c peers", "sudo ntpq -pn"]
+        {
+            assert!(known(command), "{command}");
+        }
+        for command in ["ntpq -p db2", "ntpq -pn 192.0.2.7", "ntpq -c peers ntp.example.org"] {
+            assert!(!known(command), "{command}");
+        }
     }
 
     #[test]

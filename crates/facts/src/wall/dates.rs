@@ -8,8 +8,30 @@ use serde::Serialize;
 pub struct Apart {
     /// The program that ran the second `date`: `docker`, `wsl`; `ssh` runs it on another machine.
     pub with: &'static str,
-    /// Seconds by which the second clock is behind the first one.
+    /// Seconds by which the second clock is behind the first one, in the newest pair of a text.
     pub behind_s: i64,
+    /// The same in an earlier pair of the text, the one with the largest difference.
+    pub before_s: Option<i64>,
+    /// Seconds since 1970 of the first output of the newest pair.
+    pub at_s: i64,
+}
+
+impl Apart {
+    /// Adds another pair of the same text: the newer one, by its dates, is the state of the clocks.
+    pub(crate) fn add(&mut self, other: Self) {
+        // Of other clocks: the pair with a difference counts.
+        if self.with != other.with {
+            if self.behind_s == 0 {
+                *self = other;
+            }
+            return;
+        }
+        let is_newer = other.at_s >= self.at_s;
+        let (newer, older) = if is_newer { (&other, &*self) } else { (&*self, &other) };
+        let before = [Some(older.behind_s), older.before_s, newer.before_s];
+        let before_s = before.into_iter().flatten().max_by_key(|by| by.abs());
+        *self = Self { before_s, ..newer.clone() };
+    }
 }
 
 /// Programs that run a command in a container or a guest.

@@ -85,7 +85,7 @@ fn symptoms(report: &Report) -> String {
             text(&section.headline)
         );
     }
-    if let Some(read) = report.read.as_ref().filter(|read| !read.kinds.is_empty()) {
+    if let Some(read) = report.read.as_ref().filter(|read| read.is_told()) {
         let _ = writeln!(out, "<p>Read: {}</p>", text(&read.text()));
     }
     out

@@ -2,7 +2,7 @@
 //! an examination.
 
 use super::literal::LITERAL;
-use super::{general, uncertain};
+use super::{conditions, documents, general, uncertain};
 use crate::log::{is_record, strip_prefix};
 use crate::paste::table;
 use std::ops::Range;
@@ -79,7 +79,7 @@ fn is_own(line: &str) -> bool {
 }
 
 /// Words of a lead-in, in small letters, that say that no machine of the writer printed what follows.
-const LEAD_INS: [&str; 29] = [
+const LEAD_INS: [&str; 22] = [
     "would print",
     "would be printed",
     "would show",
@@ -95,13 +95,6 @@ const LEAD_INS: [&str; 29] = [
     "would then see",
     "would see",
     "you'd see",
-    "you will find lines like",
-    "you will find messages like",
-    "you will see lines like",
-    "you will see messages like",
-    "you'll see lines like",
-    "you'll see messages like",
-    "you'll find lines like",
     "the docs of",
     "the documentation of",
     "the manual of",
@@ -120,7 +113,64 @@ pub(super) fn is_lead_in(line: &str) -> bool {
         line.ends_with([':', '\u{ff1a}']) && LEAD_INS.iter().any(|words| small.contains(words));
     // A sentence that continues with the output needs no colon.
     let goes_on = ["you would then see", "you would see", "you'd see"];
-    (leads || goes_on.iter().any(|words| small.ends_with(words))) && !is_own(line)
+    conditions::leads_in(line)
+        || leads_in_a_comparison(&small)
+        || (leads || likens(&small) || goes_on.iter().any(|words| small.ends_with(words)))
+            && !is_own(line)
+}
+
+/// Whether a line in small letters leads in the output of a machine with which the writer's is compared: `On a normal machine with
+/// Linux:`, `For comparison, on my laptop:`.
+fn leads_in_a_comparison(small: &str) -> bool {
+    const COMPARES: [&str; 6] = [
+        "for comparison",
+        "in comparison",
+        "by comparison",
+        "as a reference",
+        "zum vergleich",
+        "en comparaison",
+    ];
+    const KINDS: [&str; 8] =
+        ["normal", "healthy", "typical", "regular", "ordinary", "usual", "working", "unaffected"];
+    const PLACES: [&str; 9] =
+        ["machine", "system", "host", "server", "box", "computer", "laptop", "kernel", "linux"];
+    let small = small.trim_matches(['*', '_', '#', ' ', '>']);
+    if !small.ends_with([':', '\u{ff1a}']) || small.len() > 120 {
+        return false;
+    }
+    let of_a_kind = ["on a ", "on an ", "with a ", "from a "].iter().any(|begin| {
+        let rest = small.strip_prefix(begin).unwrap_or_default();
+        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '-'));
+        words.next().is_some_and(|word| KINDS.contains(&word))
+            && words.any(|word| PLACES.contains(&word))
+    });
+    of_a_kind || COMPARES.iter().any(|words| small.starts_with(words))
+}
+
+/// Whether a line in small letters says that a reader will see lines of a kind below it: `you will see a line like this in dmesg:`.
+fn likens(small: &str) -> bool {
+    const READER: [&str; 8] = [
+        "you will ",
+        "you'll ",
+        "you should ",
+        "you may ",
+        "you might ",
+        "you could ",
+        "you would ",
+        "you can ",
+    ];
+    const SEE: [&str; 4] = ["see ", "find ", "get ", "notice "];
+    const KIND: [&str; 7] = ["line", "message", "entr", "warning", "error", "output", "result"];
+    if !small.ends_with([':', '\u{ff1a}']) {
+        return false;
+    }
+    READER.iter().filter_map(|words| small.split_once(words)).any(|(_, rest)| {
+        let rest = rest.trim_start_matches("also ").trim_start_matches("then ");
+        let seen = SEE.iter().find_map(|verb| rest.strip_prefix(verb));
+        let kind = seen
+            .and_then(|seen| seen.split_once(" like").or_else(|| seen.split_once(" similar to")));
+        kind.is_some_and(|(what, _)| KIND.iter().any(|noun| what.contains(noun)))
+    })
 }
 
 /// Words with which a sentence continues after an output that it only describes.
@@ -282,7 +332,7 @@ pub(in crate::paste) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
         let end = leads.then(|| shown_below(lines, at)).flatten()?;
         Some(at..end + 1)
     };
-    (0..lines.len()).filter_map(of).collect()
+    (0..lines.len()).filter_map(of).chain(documents::find(lines)).collect()
 }
 
 /// Whether a line is about another time: `Last year we had: ...`.
@@ -336,6 +386,33 @@ pub(super) fn is_question(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heading_of_a_machine_of_comparison_is_not_of_the_writers() {
+        for line in [
+            "On a normal bare metal Linux system:",
+            "For comparison, on my laptop:",
+            "**On a healthy host**:",
+        ] {
+            assert!(is_lead_in(line), "{line}");
+        }
+        for line in [
+            "On a bare metal server:",
+            "On my normal machine:",
+            "On the host:",
+            "In a normal boot I see:",
+            "Normal:",
+        ] {
+            assert!(!is_lead_in(line), "{line}");
+        }
+        for line in [
+            "you will see a line like this in dmesg:",
+            "you should find messages similar to these:",
+        ] {
+            assert!(is_lead_in(line), "{line}");
+        }
+        assert!(!is_lead_in("as you will see, it is slow here:"));
+    }
 
     #[test]
     fn heading_of_what_a_reader_is_to_find_is_of_no_machine() {

@@ -16,11 +16,15 @@ const KERNEL: [&str; 9] =
 const KERNEL_INSIDE: [&str; 2] = ["内核", "カーネル"];
 
 /// Nouns for a log, and for what has one.
-const LOG: [&str; 26] = [
+const LOG: [&str; 30] = [
     "log",
     "logs",
     "dmesg",
     "output",
+    "message",
+    "meldung",
+    "fehlermeldung",
+    "mensaje",
     "messages",
     "lines",
     "boot",
@@ -473,6 +477,7 @@ pub(super) mod tests {
             "The dmesg of a typical broken guest looks like this:",
             "Ein typisches Protokoll einer betroffenen Maschine:",
             "On machines with a bad TSC, dmesg shows:",
+            "The message in such cases looks like:",
         ] {
             assert!(leads(text), "{text}");
         }
@@ -484,6 +489,7 @@ pub(super) mod tests {
             "this is what my machine prints:",
             "My log looks like this:",
             "The log looks like this:",
+            "The message looks like:",
             "On these machines dmesg shows:",
             "On both hosts the kernel prints:",
             "When I boot, the kernel prints lines like these:",

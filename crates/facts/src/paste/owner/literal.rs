@@ -5,7 +5,7 @@ use super::examples::{
     described_above, former, is_assignment, is_example, is_explained_row, is_guess, is_history,
     is_illustration, is_lead_in, is_of_a_test, is_question, output_below, shown_below,
 };
-use super::{general, uncertain};
+use super::{documents, general, uncertain};
 use crate::log::{is_record, strip_prefix};
 use crate::paste::prompt;
 
@@ -57,6 +57,9 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
     }
     if let Some(former) = former(lines) {
         found[former].fill(true);
+    }
+    for document in documents::find(lines) {
+        found[document].fill(true);
     }
     found
 }
