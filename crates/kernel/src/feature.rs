@@ -125,7 +125,8 @@ features! {
     KvmClockYields => row(v(5, 1));
     /// kvm-clock prints its scheduler offset only if the page has the stable bit. Since b5179ec41872 (2019) it always
     /// prints the offset; 4.19.73 also has this commit, so nothing is concluded for 4.19 and 4.20.
-    KvmOffsetShowsStableBit => span(v(4, 2), v(4, 19));
+    /// The message came with the branch for the bit in 4.2, so an older kernel of a distribution that prints it has both.
+    KvmOffsetShowsStableBit => span(Version::new(2, 6, 32), v(4, 19));
     /// kvm-clock has a vDSO mode.
     KvmClockVdso => row(v(3, 8));
     /// The hypervisor with the highest CPUID base wins.
