@@ -7,7 +7,7 @@ use crate::prose::{Subjects, Unread};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use clocksmith_diagnose::{Measured, explain};
 use clocksmith_facts::given::{self, Kinds};
-use clocksmith_facts::log::{KernelLog, LogError};
+use clocksmith_facts::log::{Entry, Event, KernelLog, LogError};
 use clocksmith_facts::paste::{self, Pasted, Section};
 use clocksmith_facts::tree::bundle::{MANIFEST, Manifest};
 use clocksmith_facts::tree::holes::Dense;
@@ -390,7 +390,11 @@ fn read_text(path: &Path) -> Result<Text> {
         return Err(Unread::of(&shown, log.lines == 0, &Subjects::of(&lines)).into());
     }
     // Another system has other remedies and other limits, also where its time daemon prints the same.
-    if log.entries.is_empty() && !log.looks_like_kernel && paste::other_system(&lines).is_some() {
+    let is_of_daemon = |entry: &Entry| matches!(entry.event, Event::ReadSynchronized(_));
+    if log.entries.iter().all(is_of_daemon)
+        && !log.looks_like_kernel
+        && paste::other_system(&lines).is_some()
+    {
         return Err(Unread::of(&shown, false, &Subjects::of(&lines)).into());
     }
     Ok(Text { log, lines, depths, name })

@@ -491,13 +491,10 @@ fn start_a_daemon(plan: &Plan<'_>) -> Option<Offer> {
         && plan.case.facts.wall.ntp_service.value() == Some(&false)
         && !plan.case.facts.wall.keepers.is_known()
     {
-        if plan.case.facts.recognised.as_ref().is_some_and(|read| read.is_qubes_dom0) {
-            return Some(
-                Offer::saying("let dom0 take the time from the qube that keeps it: dom0 has no network, so that no time daemon works there")
-                    .command("qubes-prefs clockvm")
-                    .command("sudo qvm-sync-clock")
-                    .instruction("if the time is wrong afterwards, it is wrong in that qube: correct it there"),
-            );
+        // It has no network, and takes its time from a qube.
+        let is_dom0 = plan.case.facts.recognised.as_ref().is_some_and(|read| read.is_qubes_dom0);
+        if is_dom0 {
+            return None;
         }
         return Some(Offer::default().command("sudo timedatectl set-ntp true"));
     }

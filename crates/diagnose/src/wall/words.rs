@@ -25,7 +25,11 @@ pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     // Names of programs keep their spelling.
     match letters.next() {
-        Some(first) if ["the ", "this ", "a "].iter().any(|word| text.starts_with(word)) => {
+        Some(first)
+            if ["the ", "this ", "a ", "in ", "it ", "its ", "according to "]
+                .iter()
+                .any(|word| text.starts_with(word)) =>
+        {
             first.to_uppercase().chain(letters).collect()
         }
         _ => text.to_owned(),
@@ -40,6 +44,7 @@ mod tests {
     fn sentences_begin_with_a_capital_unless_a_program_does() {
         assert_eq!(sentence("a program saw a step"), "A program saw a step.");
         assert_eq!(sentence("the clock is wrong"), "The clock is wrong.");
+        assert_eq!(sentence("its rate is wrong"), "Its rate is wrong.");
         assert_eq!(sentence("adjtimex found an offset"), "adjtimex found an offset.");
     }
 }
