@@ -392,8 +392,8 @@ fn read_text(path: &Path) -> Result<Text> {
     // Another system has other remedies and other limits, also where its time daemon prints the same.
     let is_of_daemon = |entry: &Entry| matches!(entry.event, Event::ReadSynchronized(_));
     if log.entries.iter().all(is_of_daemon)
-        && !log.looks_like_kernel
         && paste::other_system(&lines).is_some()
+        && Pasted::read(&lines, &name).recognised().kernel_lines == 0
     {
         return Err(Unread::of(&shown, false, &Subjects::of(&lines)).into());
     }
