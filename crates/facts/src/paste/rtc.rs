@@ -27,7 +27,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     end - at
 }
 
-/// `rtc_time	: 13:19:03`, and `rtc_date	: 2020-05-10` below it: the time of day, the days since 1970, and the end.
+/// `rtc_time : 13:19:03`, and `rtc_date : 2020-05-10` below it: the time of day, the days since 1970, and the end.
 fn field(page: &Page<'_>, at: usize) -> Option<(i64, Option<i64>, usize)> {
     let value = |line: usize, name: &str| {
         let (left, right) = page.line(line).trim().split_once(':')?;

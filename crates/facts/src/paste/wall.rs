@@ -254,7 +254,7 @@ fn apart(
     let least = if zone == other { least } else { least.max(TYPED_S) };
     let agrees = behind_s.abs() < least;
     // That two clocks agree is news only after a pair that does not.
-    if agrees && !page.told.apart.value().is_some_and(|known| known.with == with) {
+    if agrees && page.told.apart.value().is_none_or(|known| known.with != with) {
         return 0;
     }
     let behind_s = if agrees { 0 } else { behind_s };
