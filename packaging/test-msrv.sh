@@ -74,5 +74,5 @@ fetch cargo fetch --locked --quiet || fail "cargo cannot fetch the wheel's depen
 PYO3_PYTHON=/env/bin/python /env/bin/maturin build --release --quiet --out /wheel --interpreter /env/bin/python ||
     fail "the wheel does not build"
 /env/bin/pip --disable-pip-version-check --quiet install --no-index /wheel/clocksmith-*-abi3-*.whl
-/env/bin/python -m pytest
+./pytest.sh /env/bin/python
 echo "msrv: the library and its faces for C and Python build with rustc $has, and run"

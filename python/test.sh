@@ -99,7 +99,7 @@ export PYO3_PYTHON=$dir/env/bin/python
 cargo clippy --quiet --release --locked --no-deps -- -D warnings
 "${pip[@]}" install --no-index "$dir"/wheel/clocksmith-*-abi3-*.whl
 
-"$dir/env/bin/python" -m pytest
+./pytest.sh "$dir/env/bin/python"
 if [ "${1-}" = --bench ]; then
     "$dir/env/bin/python" bench.py --rounds 300
 fi

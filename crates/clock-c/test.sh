@@ -107,7 +107,7 @@ for compiler in cc clang; do
     if command -v "$compiler" >/dev/null; then
         try_all "$compiler" clocks.c c99 c11
     else
-        echo "$compiler: not here, not tried"
+        echo "skipped: $compiler is not here"
     fi
 done
 for compiler in c++ clang++; do
@@ -123,7 +123,7 @@ for compiler in c++ clang++; do
             "$compiler" -x c++ -std=c++11 "${strict[@]}" -Wno-unknown-warning-option -Wuseless-cast -fno-exceptions -fno-rtti \
                 -fsyntax-only $cflags - || wrong "$compiler: a program without exceptions does not take clocksmith.hpp"
     else
-        echo "$compiler: not here, not tried"
+        echo "skipped: $compiler is not here"
     fi
 done
 
@@ -150,7 +150,7 @@ if command -v musl-gcc >/dev/null && [ -d "$(rustc --print target-libdir --targe
             $(PKG_CONFIG_PATH=$dir/musl/lib/pkgconfig pkg-config --static --cflags --libs clocksmith)
     done
 else
-    echo "musl-gcc or Rust's $musl: not here, not tried"
+    echo "skipped: musl-gcc or Rust's $musl is not here"
 fi
 
 # CMake's find_package, in a project of its own.
@@ -191,7 +191,7 @@ END
         wrong "cmake: a project with find_package(clocksmith) does not build"
     fi
 else
-    echo "cmake: not here, find_package is not tried"
+    echo "skipped: cmake is not here"
 fi
 
 if [ "${1-}" = --bench ]; then
