@@ -117,9 +117,9 @@ mod tests {
         assert_eq!(ahead(&format!("{rtc}{date}")), Some(256));
         assert_eq!(ahead(&format!("{date}{rtc}")), Some(256));
         assert_eq!(
-            ahead(&format!(
+            ahead(
                 "box:/sys$ cat class/rtc/rtc0/time\n13:19:03\nbox:/sys$ date\nSun May 10 09:14:47 EDT 2020\n"
-            )),
+            ),
             Some(256)
         );
         let dated = "$ cat /sys/class/rtc/rtc0/date\n2020-05-12\n";
