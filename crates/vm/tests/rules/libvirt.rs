@@ -376,6 +376,29 @@ fn libvirt_confidential_guests_are_left() {
 }
 
 #[test]
+fn words_of_a_domain_whose_tsc_its_host_cannot_change_are_right() {
+    let of = |security: &str| {
+        let os = "<os><type arch='x86_64' machine='q35'>hvm</type><kernel>/b/vmlinuz</kernel>\
+                  <cmdline>console=hvc0 tsc=reliable no-kvmclock</cmdline></os>";
+        let text = format!(
+            "<domain type='kvm'><name>td</name>{os}<cpu mode='host-passthrough'/>{security}</domain>\n"
+        );
+        let mut found = ids(Kind::Libvirt, &text);
+        found.retain(|(id, _)| id.starts_with("q-guest"));
+        found.into_iter().map(|(_, severity)| severity).collect::<Vec<_>>()
+    };
+    for (kind, expected) in [
+        ("tdx", vec![]),
+        ("sev-snp", vec![Severity::Info; 2]),
+        ("{{ kind }}", vec![Severity::Info; 2]),
+        ("sev", vec![Severity::Warn; 2]),
+    ] {
+        assert_eq!(of(&format!("<launchSecurity type='{kind}'/>")), expected, "{kind}");
+    }
+    assert_eq!(of(""), [Severity::Warn; 2]);
+}
+
+#[test]
 fn libvirt_hpet_goes_only_beside_a_better_clock() {
     let kind = Kind::Libvirt;
     let hpet = "    <timer name='hpet' present='yes'/>\n";

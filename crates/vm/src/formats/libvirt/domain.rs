@@ -150,7 +150,7 @@ impl<'a> Domain<'a> {
         match self.child("launchSecurity") {
             Some(security) => {
                 let kind = security.value("type").unwrap_or_default();
-                Some(Confidential::of_words(kind).unwrap_or(Confidential::Sev))
+                Some(Confidential::of_words(kind).unwrap_or(Confidential::Snp))
             }
             None => self.line.confidential(),
         }
