@@ -218,8 +218,14 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     }
     let mut guests: Vec<Guest> = Vec::new();
     let real = lines.iter().filter(|(command, line)| of_x86(command, line));
-    for (_, line) in real {
-        let guest = clock_of_line(line)?;
+    for (command, line) in real {
+        let mut guest = clock_of_line(line)?;
+        let protected = line.confidential_at();
+        if protected.is_some_and(|at| !script.certainly(command, line, &[[at; 2]])) {
+            // Only one branch protects it.
+            let other = line.cpu().and_then(cpu::invtsc);
+            guest.invtsc = guest.invtsc.filter(|on| Some(*on) == other);
+        }
         if !guests.contains(&guest) {
             guests.push(guest);
         }
@@ -234,7 +240,12 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
 
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
-    Ok(Guest { emulated: line.kvm() == Some(false), device: !line.hostdevs.is_empty(), ..guest })
+    Ok(Guest {
+        invtsc: line.confidential().map_or(guest.invtsc, |it| it.invtsc(guest.invtsc)),
+        emulated: line.kvm() == Some(false),
+        device: !line.hostdevs.is_empty(),
+        ..guest
+    })
 }
 
 /// Returns the clock of a value of `-cpu`; parts that only a run of the script determines are unknown.
@@ -391,6 +402,33 @@ mod tests {
             let of_guest = (guest.manager, guest.invtsc, guest.frequency);
             assert_eq!(of_guest, (manager, Some(true), frequency), "{feature}{timer} {cpu}");
         }
+    }
+
+    #[test]
+    fn command_line_of_a_confidential_guest_is_read_as_its_domain_is() {
+        let of = |object: &str, more: &str| {
+            let support = if object.is_empty() { "" } else { ",confidential-guest-support=c0" };
+            let text = format!(
+                "{more}qemu-system-x86_64 -accel kvm -cpu host {object} -machine q35{support} -m 1G\n"
+            );
+            clock_of_qemu(&text).unwrap()
+        };
+        let security = |kind: &str| {
+            domain(&format!("<cpu mode='host-passthrough'/><launchSecurity type='{kind}'/>"))
+        };
+        for (object, kind, invtsc) in [
+            ("-object tdx-guest,id=c0", "tdx", Some(true)),
+            ("-object sev-snp-guest,id=c0", "sev-snp", None),
+            ("-object sev-guest,id=c0", "sev", None),
+        ] {
+            let (line, domain) = (of(object, ""), security(kind));
+            assert_eq!((line.invtsc, domain.invtsc), (invtsc, invtsc), "{kind}");
+            assert_eq!(line.frequency, Frequency::Absent);
+        }
+        assert_eq!(of("", "").invtsc, Some(false));
+        let text = "#!/bin/bash\nO=(-nographic)\n[[ $1 ]] && O+=(-object tdx-guest,id=c0 -machine confidential-guest-support=c0)\n\
+                    qemu-system-x86_64 -accel kvm -cpu host -machine q35 \"${O[@]}\"\n";
+        assert_eq!(clock_of_qemu(text).unwrap().invtsc, None);
     }
 
     #[test]

@@ -227,7 +227,7 @@ impl Line {
     }
 
     /// Returns the place of the property that requests it.
-    pub(super) fn confidential_at(&self) -> Option<usize> {
+    pub(crate) fn confidential_at(&self) -> Option<usize> {
         self.protected().map(|property| property.span().start)
     }
 
