@@ -399,6 +399,48 @@ fn words_of_a_domain_whose_tsc_its_host_cannot_change_are_right() {
 }
 
 #[test]
+fn placeholder_of_the_architecture_states_none() {
+    let text = |arch: &str, machine: &str| {
+        format!(
+            "<domain type='kvm'>\n  <name>a</name>\n  <os><type arch='{arch}'{machine}>hvm</type></os>\n  \
+             <cpu mode='host-passthrough'/>\n  <clock offset='utc'/>\n</domain>\n"
+        )
+    };
+    let of = |arch: &str, machine: &str| {
+        let found = ids(Kind::Libvirt, &text(arch, machine)).into_iter().map(|(id, _)| id);
+        found.collect::<Vec<_>>()
+    };
+    let marks = [
+        "%ARCH%",
+        "__ARCH__",
+        "ARCH",
+        "ARCH_PLACEHOLDER",
+        "{{ arch }}",
+        "$ARCH",
+        "${ARCH}",
+        "@ARCH@",
+        "&lt;%= arch %&gt;",
+    ];
+    for machine in [" machine='pc'", " machine='q35'", " machine='pc-q35-8.2'"] {
+        let stated = of("x86_64", machine);
+        assert!(stated.contains(&"lv-hpet-default-on"), "{stated:?}");
+        for arch in marks {
+            assert_eq!(of(arch, machine), stated, "{arch}{machine}");
+        }
+    }
+    for arch in marks {
+        // Nothing shows the processor.
+        assert_eq!(of(arch, ""), [""; 0], "{arch}");
+        assert_eq!(of(arch, " machine='virt'"), [""; 0], "{arch}");
+        for machine in ["", " machine='pc'"] {
+            let guest = clocksmith_vm::migrate::guest::parse(&text(arch, machine)).unwrap();
+            assert_eq!(guest.invtsc, Some(false), "{arch}");
+        }
+    }
+    assert_eq!(of("aarch64", " machine='pc'"), [""; 0]);
+}
+
+#[test]
 fn libvirt_hpet_goes_only_beside_a_better_clock() {
     let kind = Kind::Libvirt;
     let hpet = "    <timer name='hpet' present='yes'/>\n";

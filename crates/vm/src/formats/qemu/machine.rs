@@ -231,9 +231,12 @@ pub(super) fn of_several(command: &Command, line: &Line) -> bool {
     command.program.is_none() && line.machines.len() > 1
 }
 
-/// Whether only a run shows the processor in the name of a program: a variable, or one that an inner shell expands.
+/// Whether only a run shows the processor in the name of a program: a variable, one that an inner shell expands, or a
+/// placeholder (`@ARCH@`, `%ARCH%`, `__ARCH__`, `ARCH`).
 fn is_open(target: &str) -> bool {
-    target.contains(['\u{1}', '$'])
+    target.contains(['\u{1}', '$', '@', '%', '{', '<'])
+        || target.starts_with("__")
+        || target.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether the machine may not be a PC: only a run shows which processor the program emulates, and the machine type
