@@ -82,6 +82,13 @@ fn libvirt_cpus() {
     both(kind, "lv-rdtscp-off", Warn, &policy("forbid", "rdtscp"), &plain);
     both(kind, "lv-tsc-deadline-off", Warn, &policy("disable", "tsc-deadline"), &plain);
     both(kind, "lv-invtsc-disabled", Warn, &policy("disable", "invtsc"), &plain);
+    for name in
+        ["vmware-cpuid-freq", "tsc-frequency", "kvmclock", "hv-time", "hv_relaxed", "nonstop_tsc"]
+    {
+        for it in ["require", "optional", "disable"] {
+            both(kind, "lv-feature-unknown", Error, &policy(it, name), &policy(it, "tsc_adjust"));
+        }
+    }
     both(kind, "lv-invtsc-no-freq", Warn, &policy("require", "invtsc"), &plain);
     both(
         kind,

@@ -1,6 +1,7 @@
 //! The checks of a domain of the QEMU driver.
 
 use super::domain::Domain;
+use super::features;
 use super::timer;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::confidential::{Confidential, leave};
@@ -39,6 +40,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         Some(cpu) => out.extend(overridden(domain, cpu)),
         None => out.extend(own_cpu(domain)),
     }
+    out.extend(features::unknown(domain));
     out.extend(timer::check(domain));
     out.extend(frequency(domain));
     if let Some(word) = &domain.line.no_hpet {
