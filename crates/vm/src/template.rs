@@ -27,6 +27,13 @@ pub(crate) fn in_plain_value(value: &str) -> bool {
         || value.starts_with('<')
 }
 
+/// Returns whether a value that consists of small letters, digits and underscores is still to be filled in, in any notation:
+/// `%ARCH%`, `__ARCH__`, `ARCH`, `@ARCH@`, `<%= arch %>`.
+pub(crate) fn in_small_name(value: &str) -> bool {
+    let small = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    value.is_empty() || value.starts_with('_') || !value.bytes().all(small)
+}
+
 /// The limit of parts of a template that are read.
 const MOST_PARTS: usize = 1024;
 
@@ -132,5 +139,11 @@ mod tests {
         }
         assert!(in_plain_value("%OS%") && in_plain_value("#{os}") && in_plain_value("a$b"));
         assert!(!in_plain_value("Ubuntu_64") && !in_plain_value("2"));
+        for value in
+            ["%ARCH%", "__ARCH__", "__arch__", "ARCH", "{{ a }}", "$a", "@a@", "<%= a %>", ""]
+        {
+            assert!(in_small_name(value), "{value}");
+        }
+        assert!(!in_small_name("x86_64") && !in_small_name("aarch64"));
     }
 }

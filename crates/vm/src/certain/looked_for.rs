@@ -60,6 +60,10 @@ pub(super) fn looked_for<'t>(
         // `in` belongs to `case` and `for`.
         piece != "in" && before.contains(&piece) != after.contains(&piece)
     };
+    let changes_word = |piece: &str| {
+        let has = |text: &str| text.split_whitespace().any(|word| word == piece);
+        has(&before) != has(&after)
+    };
     // A pattern over several words: the shell removes quotes and line continuations.
     let parts_words = |segment: &&str| {
         let segment = flat(segment);
@@ -73,7 +77,13 @@ pub(super) fn looked_for<'t>(
         for of_line in rest.split_inclusive('\n') {
             let searches = searches(of_line);
             let least = if searches { SEARCHING } else { OTHERWISE };
-            let told = |piece: &&str| piece.len() >= least && tells(piece);
+            let told = |piece: &&str| {
+                piece.len() >= least
+                    && match is_option(of_line, piece) {
+                        true => changes_word(piece),
+                        false => tells(piece),
+                    }
+            };
             // `host,.* -M` is a pattern with a dot, `2.5` a number: both are tried. So are `NAME=VALUE` and `VALUE`.
             let found = pieces(of_line)
                 .filter(|piece| !is_operator(of_line, piece))
@@ -84,7 +94,7 @@ pub(super) fn looked_for<'t>(
                 .find(told)
                 .or_else(|| {
                     let parts = pieces(of_line).filter(|_| searches);
-                    let parts = parts.filter(|piece| !is_unit(piece));
+                    let parts = parts.filter(|piece| !is_unit(piece) && !is_option(of_line, piece));
                     parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
                 })
                 .or_else(|| segments(of_line).filter(|_| searches).find(parts_words))
@@ -187,6 +197,22 @@ fn is_operator(line: &str, piece: &str) -> bool {
             .rsplit(char::is_whitespace)
             .next()
             .is_some_and(|it| matches!(it, "[" | "[[" | "test" | "!" | "&&" | "||" | "-a" | "-o"))
+}
+
+/// Returns whether a piece is an option of another command, `-f` of `rm -f lock` and of `test -f disk`, and not a pattern: it
+/// has few letters and no quotes, and does not follow an option after which a pattern is given. It is a word of its own,
+/// and is not compared with a part of a word such as `tsc-frequency`.
+fn is_option(line: &str, piece: &str) -> bool {
+    let letters = piece.strip_prefix('-').is_some_and(|it| {
+        (1..=3).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphabetic())
+    });
+    let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    let before = line.get(..at).unwrap_or_default();
+    let after = line.get(at + piece.len()..).unwrap_or_default();
+    letters
+        && before.chars().next_back().is_none_or(char::is_whitespace)
+        && after.chars().next().is_none_or(|c| c.is_whitespace() || c == ')')
+        && !matches!(before.split_whitespace().next_back(), Some("--" | "-e" | "=" | "==" | "=~"))
 }
 
 /// A text with one blank for each sequence of them and for a continued line, and without quotes.
@@ -306,6 +332,41 @@ mod tests {
             "test \"$1\" = start && echo 'host is ready'",
         ] {
             assert_eq!(found(rest), None, "{rest}");
+        }
+    }
+
+    #[test]
+    fn option_of_another_command_is_no_part_of_a_word() {
+        let of = |rest: &str| {
+            let own = "qemu-system-x86_64 -enable-kvm -cpu host -m 1G\n";
+            let text = format!("{own}{rest}");
+            let at = text.find(" -m").unwrap();
+            let with = ",+invtsc,tsc-frequency=2500000000,hv-time".to_owned();
+            let edit = Edit { span: at..at, with };
+            looked_for(&text, &edit, &(0..own.len()), std::slice::from_ref(&(0..own.len())))
+                .map(|(_, piece)| piece.to_owned())
+        };
+        for rest in [
+            "if [ ! -f \"$DISK\" ]; then exit 1; fi",
+            "[ -f disk.img ] || exit 1",
+            "[[ -f $A && ! -f $B ]]",
+            "test -f disk.img || exit 1",
+            "grep -q x list && rm -f lock",
+            "[ -t 0 ] && rm -fr \"$D\"",
+            "pgrep -f qemu-system-x86_64 && exit 1",
+            "case $1 in -f) shift ;; -t) exit ;; esac",
+        ] {
+            assert_eq!(of(rest), None, "{rest}");
+        }
+        for rest in [
+            "pgrep -f tsc-frequency",
+            "pgrep -f -- '-frequency='",
+            "ps ax | grep -- '-f'",
+            "ps ax | grep -e -fr",
+            "[[ $args == *-f* ]]",
+            "ps ax | awk '/tsc-f/'",
+        ] {
+            assert!(of(rest).is_some(), "{rest}");
         }
     }
 

@@ -163,19 +163,33 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     if let Some(hz) = domain.frequency() {
         guest.frequency = set(hz, hz.trim().parse().ok())?;
     }
-    match domain.line.cpu() {
-        Some(cpu) => Ok(replaced(&guest, &clock_of_cpu(cpu)?)),
-        None => Ok(guest),
+    let named = match domain.optional("invtsc") {
+        true => None,
+        false => Some(domain.feature("invtsc").is_some_and(|(_, on)| on)),
+    };
+    if let Some(cpu) = domain.line.cpu() {
+        let mut raw = clock_of_cpu(cpu)?;
+        raw.invtsc = domain.confidential().map_or(raw.invtsc, |it| it.invtsc(raw.invtsc));
+        guest = replaced(&guest, &raw, named);
     }
+    // libvirt finds only the features that its own XML names (src/cpu/cpu_x86.c, virCPUx86CheckFeature()): one that comes
+    // from a passed-through CPU, from TDX or from another -cpu is left to QEMU.
+    let of_qemu = named == Some(false) && guest.invtsc == Some(true);
+    if of_qemu && guest.frequency == Frequency::Absent {
+        guest.manager = Manager::Qemu;
+    }
+    Ok(guest)
 }
 
-/// Returns a libvirt guest whose `-cpu` in `<qemu:commandline>` replaces libvirt's.
+/// Returns a libvirt guest whose `-cpu` in `<qemu:commandline>` replaces libvirt's. `named` is whether the XML names
+/// `invtsc`; `None` if the host decides it.
 ///
 /// libvirt checks its own XML, QEMU the last `-cpu`: `invtsc` in either of them can block the migration.
-fn replaced(own: &Guest, raw: &Guest) -> Guest {
+fn replaced(own: &Guest, raw: &Guest, named: Option<bool>) -> Guest {
     let mut guest = Guest { reenlightenment: raw.reenlightenment, ..own.clone() };
     if raw.invtsc == Some(false) {
-        if own.frequency == Frequency::Absent && own.invtsc == Some(false) {
+        guest.invtsc = named;
+        if own.frequency == Frequency::Absent && named == Some(false) {
             guest.frequency = raw.frequency;
         }
         return guest;
@@ -184,7 +198,7 @@ fn replaced(own: &Guest, raw: &Guest) -> Guest {
     match (own.frequency, raw.frequency) {
         (own, raw) if own == raw => {}
         // libvirt refuses before QEMU does.
-        (Frequency::Absent, _) if own.invtsc == Some(true) => {}
+        (Frequency::Absent, _) if named == Some(true) => {}
         (Frequency::Absent, raw) => {
             guest.manager = Manager::Qemu;
             guest.frequency = raw;
@@ -218,8 +232,14 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     }
     let mut guests: Vec<Guest> = Vec::new();
     let real = lines.iter().filter(|(command, line)| of_x86(command, line));
-    for (_, line) in real {
-        let guest = clock_of_line(line)?;
+    for (command, line) in real {
+        let mut guest = clock_of_line(line)?;
+        let protected = line.confidential_at();
+        if protected.is_some_and(|at| !script.certainly(command, line, &[[at; 2]])) {
+            // Only one branch protects it.
+            let other = line.cpu().and_then(cpu::invtsc);
+            guest.invtsc = guest.invtsc.filter(|on| Some(*on) == other);
+        }
         if !guests.contains(&guest) {
             guests.push(guest);
         }
@@ -234,7 +254,12 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
 
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
-    Ok(Guest { emulated: line.kvm() == Some(false), device: !line.hostdevs.is_empty(), ..guest })
+    Ok(Guest {
+        invtsc: line.confidential().map_or(guest.invtsc, |it| it.invtsc(guest.invtsc)),
+        emulated: line.kvm() == Some(false),
+        device: !line.hostdevs.is_empty(),
+        ..guest
+    })
 }
 
 /// Returns the clock of a value of `-cpu`; parts that only a run of the script determines are unknown.
@@ -385,12 +410,65 @@ mod tests {
                 Frequency::Absent,
             ),
             ("", "", "host,+invtsc,tsc-frequency=2500000000", Manager::Qemu, set),
+            // libvirt knows nothing of it.
+            ("", "", "host,+invtsc", Manager::Qemu, Frequency::Absent),
+            ("", "", "host,migratable=off", Manager::Qemu, Frequency::Absent),
+            (invtsc, "", "host,+invtsc", Manager::Libvirt, Frequency::Absent),
+            (invtsc, "", "host", Manager::Libvirt, Frequency::Absent),
             (invtsc, timer, "host", Manager::Libvirt, set),
         ] {
             let guest = asks(feature, timer, cpu);
             let of_guest = (guest.manager, guest.invtsc, guest.frequency);
             assert_eq!(of_guest, (manager, Some(true), frequency), "{feature}{timer} {cpu}");
         }
+    }
+
+    #[test]
+    fn invtsc_that_no_xml_names_is_left_to_qemu() {
+        for (inside, manager) in [
+            ("<cpu mode='host-passthrough' migratable='off'/>", Manager::Qemu),
+            ("<cpu mode='host-passthrough'/><launchSecurity type='tdx'/>", Manager::Qemu),
+            ("<cpu><feature policy='require' name='invtsc'/></cpu>", Manager::Libvirt),
+            (
+                "<cpu mode='host-passthrough' migratable='off'><feature name='invtsc'/></cpu>",
+                Manager::Libvirt,
+            ),
+        ] {
+            let guest = domain(inside);
+            assert_eq!((guest.invtsc, guest.manager), (Some(true), manager), "{inside}");
+        }
+        assert_eq!(domain("<cpu mode='host-passthrough'/>").manager, Manager::Libvirt);
+        // The other -cpu has none, so that the guest has none.
+        let inside = "<cpu mode='host-passthrough' migratable='off'/><qemu:commandline><qemu:arg value='-cpu'/>\
+                      <qemu:arg value='host'/></qemu:commandline>";
+        assert_eq!(domain(inside).invtsc, Some(false));
+    }
+
+    #[test]
+    fn command_line_of_a_confidential_guest_is_read_as_its_domain_is() {
+        let of = |object: &str, more: &str| {
+            let support = if object.is_empty() { "" } else { ",confidential-guest-support=c0" };
+            let text = format!(
+                "{more}qemu-system-x86_64 -accel kvm -cpu host {object} -machine q35{support} -m 1G\n"
+            );
+            clock_of_qemu(&text).unwrap()
+        };
+        let security = |kind: &str| {
+            domain(&format!("<cpu mode='host-passthrough'/><launchSecurity type='{kind}'/>"))
+        };
+        for (object, kind, invtsc) in [
+            ("-object tdx-guest,id=c0", "tdx", Some(true)),
+            ("-object sev-snp-guest,id=c0", "sev-snp", None),
+            ("-object sev-guest,id=c0", "sev", None),
+        ] {
+            let (line, domain) = (of(object, ""), security(kind));
+            assert_eq!((line.invtsc, domain.invtsc), (invtsc, invtsc), "{kind}");
+            assert_eq!(line.frequency, Frequency::Absent);
+        }
+        assert_eq!(of("", "").invtsc, Some(false));
+        let text = "#!/bin/bash\nO=(-nographic)\n[[ $1 ]] && O+=(-object tdx-guest,id=c0 -machine confidential-guest-support=c0)\n\
+                    qemu-system-x86_64 -accel kvm -cpu host -machine q35 \"${O[@]}\"\n";
+        assert_eq!(clock_of_qemu(text).unwrap().invtsc, None);
     }
 
     #[test]

@@ -154,7 +154,10 @@ fn feature_that_the_host_decides_is_replaced_and_not_repeated() {
     assert_eq!(of(&twice), (twice.clone(), false));
     // Of a template, only a run shows the architecture.
     for arch in ["@ARCH@", "{{ arch }}", "${ARCH}"] {
-        let open = domain("", arch);
+        let open = domain("", arch).replace(" machine='q35'", "");
         assert_eq!(of(&open), (open.clone(), false), "{arch}");
     }
+    // Only x86 has such a machine.
+    let asked = domain("\n  <feature policy='require' name='invtsc'/>\n", "@ARCH@");
+    assert_eq!(of(&domain("", "@ARCH@")), (asked, true));
 }

@@ -82,6 +82,13 @@ fn libvirt_cpus() {
     both(kind, "lv-rdtscp-off", Warn, &policy("forbid", "rdtscp"), &plain);
     both(kind, "lv-tsc-deadline-off", Warn, &policy("disable", "tsc-deadline"), &plain);
     both(kind, "lv-invtsc-disabled", Warn, &policy("disable", "invtsc"), &plain);
+    for name in
+        ["vmware-cpuid-freq", "tsc-frequency", "kvmclock", "hv-time", "hv_relaxed", "nonstop_tsc"]
+    {
+        for it in ["require", "optional", "disable"] {
+            both(kind, "lv-feature-unknown", Error, &policy(it, name), &policy(it, "tsc_adjust"));
+        }
+    }
     both(kind, "lv-invtsc-no-freq", Warn, &policy("require", "invtsc"), &plain);
     both(
         kind,
@@ -373,6 +380,71 @@ fn libvirt_confidential_guests_are_left() {
         assert!(ids(Kind::Libvirt, &text).iter().all(|(_, severity)| *severity < Severity::Error));
         mended(Kind::Libvirt, &text, &text);
     }
+}
+
+#[test]
+fn words_of_a_domain_whose_tsc_its_host_cannot_change_are_right() {
+    let of = |security: &str| {
+        let os = "<os><type arch='x86_64' machine='q35'>hvm</type><kernel>/b/vmlinuz</kernel>\
+                  <cmdline>console=hvc0 tsc=reliable no-kvmclock</cmdline></os>";
+        let text = format!(
+            "<domain type='kvm'><name>td</name>{os}<cpu mode='host-passthrough'/>{security}</domain>\n"
+        );
+        let mut found = ids(Kind::Libvirt, &text);
+        found.retain(|(id, _)| id.starts_with("q-guest"));
+        found.into_iter().map(|(_, severity)| severity).collect::<Vec<_>>()
+    };
+    for (kind, expected) in [
+        ("tdx", vec![]),
+        ("sev-snp", vec![Severity::Info; 2]),
+        ("{{ kind }}", vec![Severity::Info; 2]),
+        ("sev", vec![Severity::Warn; 2]),
+    ] {
+        assert_eq!(of(&format!("<launchSecurity type='{kind}'/>")), expected, "{kind}");
+    }
+    assert_eq!(of(""), [Severity::Warn; 2]);
+}
+
+#[test]
+fn placeholder_of_the_architecture_states_none() {
+    let text = |arch: &str, machine: &str| {
+        format!(
+            "<domain type='kvm'>\n  <name>a</name>\n  <os><type arch='{arch}'{machine}>hvm</type></os>\n  \
+             <cpu mode='host-passthrough'/>\n  <clock offset='utc'/>\n</domain>\n"
+        )
+    };
+    let of = |arch: &str, machine: &str| {
+        let found = ids(Kind::Libvirt, &text(arch, machine)).into_iter().map(|(id, _)| id);
+        found.collect::<Vec<_>>()
+    };
+    let marks = [
+        "%ARCH%",
+        "__ARCH__",
+        "ARCH",
+        "ARCH_PLACEHOLDER",
+        "{{ arch }}",
+        "$ARCH",
+        "${ARCH}",
+        "@ARCH@",
+        "&lt;%= arch %&gt;",
+    ];
+    for machine in [" machine='pc'", " machine='q35'", " machine='pc-q35-8.2'"] {
+        let stated = of("x86_64", machine);
+        assert!(stated.contains(&"lv-hpet-default-on"), "{stated:?}");
+        for arch in marks {
+            assert_eq!(of(arch, machine), stated, "{arch}{machine}");
+        }
+    }
+    for arch in marks {
+        // Nothing shows the processor.
+        assert_eq!(of(arch, ""), [""; 0], "{arch}");
+        assert_eq!(of(arch, " machine='virt'"), [""; 0], "{arch}");
+        for machine in ["", " machine='pc'"] {
+            let guest = clocksmith_vm::migrate::guest::parse(&text(arch, machine)).unwrap();
+            assert_eq!(guest.invtsc, Some(false), "{arch}");
+        }
+    }
+    assert_eq!(of("aarch64", " machine='pc'"), [""; 0]);
 }
 
 #[test]

@@ -293,6 +293,65 @@ fn qemu_confidential_guests_are_left() {
 }
 
 #[test]
+fn words_of_a_guest_whose_tsc_its_host_cannot_change_are_right() {
+    use Severity::{Info, Warn};
+    let append = "-kernel bz -append 'console=hvc0 no-kvmclock tsc=reliable'";
+    let of = |object: &str, support: &str| {
+        let text = format!(
+            "qemu-system-x86_64 -accel kvm -cpu host {object} -machine q35,hpet=off{support} {append}\n"
+        );
+        let mut found = ids(Kind::Qemu, &text);
+        found.retain(|(id, _)| id.starts_with("q-guest"));
+        found
+    };
+    let both =
+        |severity| vec![("q-guest-no-kvmclock", severity), ("q-guest-tsc-reliable", severity)];
+    let support = ",confidential-guest-support=c0";
+    for (object, expected) in [
+        ("-object tdx-guest,id=c0", vec![]),
+        ("-object '{\"qom-type\":\"tdx-guest\",\"id\":\"c0\"}'", vec![]),
+        ("-object sev-snp-guest,id=c0,secure-tsc=on", vec![]),
+        ("-object '{\"qom-type\":\"sev-snp-guest\",\"id\":\"c0\",\"secure-tsc\":true}'", vec![]),
+        ("-object sev-snp-guest,id=c0", both(Info)),
+        ("-object sev-snp-guest,id=c0,secure-tsc=off", both(Info)),
+        // The object is elsewhere.
+        ("$OBJECT", both(Info)),
+        ("-object sev-guest,id=c0", both(Warn)),
+    ] {
+        assert_eq!(of(object, support), expected, "{object}");
+    }
+    assert_eq!(of("", ""), both(Warn));
+    // Only one branch protects the guest.
+    let support = "-object tdx-guest,id=c0 -machine confidential-guest-support=c0";
+    for more in [
+        format!("O=(-nographic)\n[[ $1 ]] && O+=({support})"),
+        format!("O=-nographic\nif [ $1 ]; then O=\"$O {support}\"; fi"),
+    ] {
+        let text = format!(
+            "#!/bin/bash\n{more}\nqemu-system-x86_64 -accel kvm -cpu host -machine q35,hpet=off {append} \"${{O[@]}}\"\n"
+        );
+        let text = if more.contains('(') { text } else { text.replace("\"${O[@]}\"", "$O") };
+        let mut found = ids(Kind::Qemu, &text);
+        found.retain(|(id, _)| id.starts_with("q-guest"));
+        assert!(!found.is_empty() && found.iter().all(|it| it.1 == Info), "{found:?}\n{text}");
+    }
+    let support = ",confidential-guest-support=c0";
+    // What forbids the TSC is wrong there too.
+    let text = format!(
+        "qemu-system-x86_64 -accel kvm -cpu host -object tdx-guest,id=c0 -machine q35{support} -kernel bz -append notsc\n"
+    );
+    assert!(ids(Kind::Qemu, &text).contains(&("q-guest-notsc", Warn)));
+    for (conf, expected) in
+        [("intel-tdx: type=tdx\n", vec![]), ("amd-sev: type=snp\n", both(Info)), ("", both(Warn))]
+    {
+        let text = format!("ostype: l26\ncores: 2\n{conf}args: {append}\n");
+        let mut found = ids(Kind::Proxmox, &text);
+        found.retain(|(id, _)| id.starts_with("q-guest"));
+        assert_eq!(found, expected, "{conf}");
+    }
+}
+
+#[test]
 fn qemu_hpet_is_claimed_only_where_it_is_certain() {
     let claims = |text: &str| {
         let found = ids(Kind::Qemu, text);

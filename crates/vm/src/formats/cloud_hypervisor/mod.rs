@@ -7,8 +7,9 @@ mod tests;
 
 use crate::detect::{Clues, Sign};
 use crate::document::Document;
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::formats::firecracker::{boot_args, script};
+use crate::formats::qemu::confidential::Trust;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::guest::Known;
@@ -154,6 +155,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         let mut made = made.map_or_else(Vec::new, |made| made.findings);
         made.retain(|it| !known(it));
         findings.extend(made);
+        trusted(trust_of_commands(text), &mut findings);
         return Ok(Report::of(Known::declared(guest), true, findings));
     }
     let json = json::read(document)?;
@@ -180,6 +182,8 @@ fn lint(document: &Document) -> Result<Report, LintError> {
             Finding::new(rule!("ch-kvm-hyperv-ok"), leaf.span.clone())
         });
     }
+    let on = |key: &str| said(&["platform", key]) == Some("true");
+    trusted(trust(on("tdx"), on("sev_snp")), &mut findings);
     let number = |path: &[&str]| said(path).and_then(|text| text.parse::<u64>().ok());
     if let (Some(boot), Some(most)) =
         (number(&["cpus", "boot_vcpus"]), number(&["cpus", "max_vcpus"]))
@@ -189,6 +193,41 @@ fn lint(document: &Document) -> Result<Report, LintError> {
         findings.push(Finding::new(rule!("ch-vcpu-hotplug"), leaf.span.clone()));
     }
     Ok(Report::of(Known::declared(guest), json.value.get("payload").is_none(), findings))
+}
+
+/// Returns what is known of the TSC of a guest (`--platform tdx=on`, `sev_snp=on`; vmm/src/vm_config.rs, PlatformConfig).
+fn trust(tdx: bool, snp: bool) -> Trust {
+    match (tdx, snp) {
+        (true, _) => Trust::Given,
+        (false, true) => Trust::Open,
+        (false, false) => Trust::Tested,
+    }
+}
+
+/// Returns the same for all starts of a script.
+fn trust_of_commands(text: &str) -> Trust {
+    let all = commands(text);
+    let has = |statement: &Statement, wanted: &str| {
+        let mut lists = statement.words.iter().filter_map(Word::literal);
+        lists.any(|list| {
+            list.strip_prefix("--platform=").unwrap_or(list).split(',').any(|it| it == wanted)
+        })
+    };
+    let every = |wanted: &str| !all.is_empty() && all.iter().all(|it| has(it, wanted));
+    trust(every("tdx=on"), every("sev_snp=on"))
+}
+
+/// Omits what is said of parameters that are right where the host cannot change the guest's TSC.
+fn trusted(trust: Trust, findings: &mut Vec<Finding>) {
+    let about =
+        |it: &Finding| matches!(it.rule.id, "cmdline-no-kvmclock" | "persist-tsc-reliable-blanket");
+    match trust {
+        Trust::Tested => {}
+        Trust::Open => findings.iter_mut().filter(|it| about(it)).for_each(|finding| {
+            finding.severity = Severity::Info;
+        }),
+        Trust::Given => findings.retain(|it| !about(it)),
+    }
 }
 
 /// A start from a snapshot, in a script.

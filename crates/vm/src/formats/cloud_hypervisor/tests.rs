@@ -29,6 +29,27 @@ fn scripts() {
 }
 
 #[test]
+fn words_of_a_tdx_guest_are_right() {
+    let json = |platform: &str| {
+        bad(&format!(
+            "{{\"cpus\": {{\"boot_vcpus\": 2}}, \"platform\": {{{platform}}}, \"payload\": {{\"kernel\": \"k\", \
+             \"cmdline\": \"console=hvc0 tsc=reliable no-kvmclock\"}}}}"
+        ))
+    };
+    assert_eq!(json("\"tdx\": true"), [""; 0]);
+    assert_eq!(json("\"sev_snp\": true"), [""; 0]);
+    assert_eq!(json("\"tdx\": false").len(), 2);
+    let script = |platform: &str| {
+        bad(&format!(
+            "cloud-hypervisor {platform} --kernel k --cmdline \"console=hvc0 tsc=reliable no-kvmclock\"\n"
+        ))
+    };
+    assert_eq!(script("--platform num_pci_segments=2,tdx=on"), [""; 0]);
+    assert_eq!(script("--platform=tdx=on"), [""; 0]);
+    assert_eq!(script("").len(), 2);
+}
+
+#[test]
 fn restores() {
     let ids = |text: &str| testing::ids(Kind::CloudHypervisor, "start.sh", text);
     let info = [("ch-restore-wall-clock", crate::finding::Severity::Info)];

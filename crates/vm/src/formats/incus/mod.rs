@@ -17,6 +17,7 @@ use crate::inner::{Inner, MOST_MACHINES, each, nothing, said, together};
 use crate::limits::{self, Limits};
 use crate::lint::{LintError, Report};
 use crate::named;
+use crate::words::listed;
 use crate::yaml::{self, Node};
 use std::ops::Range;
 
@@ -59,7 +60,67 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
     if named::is(clues, PROGRAMS, "--vm") {
         return Some(Sign::Name);
     }
-    (top(&"config") && keys.iter().filter(|key| top(key)).count() >= 4).then_some(Sign::Lines)
+    let several = || keys.iter().filter(|key| top(key)).count() >= 4;
+    let beside = || ["devices", "description", "name", "type", "profiles"].iter().any(top);
+    let any = |test: fn(&str) -> bool| clues.lines.iter().any(|line| test(line));
+    let own = || beside() && (any(is_option) || top(&"devices") && any(is_device));
+    if top(&"config") && (several() || own()) {
+        return Some(Sign::Lines);
+    }
+    // The output of `list`, in either format.
+    if ["expanded_config", "expanded_devices"].iter().all(|key| clues.quotes(key)) {
+        return Some(Sign::Json);
+    }
+    clues.has(|line| line.trim_start().starts_with("expanded_config:")).then_some(Sign::Lines)
+}
+
+/// Beginnings of options that only instances and profiles have (doc/reference/instance_options.md).
+const OPTIONS: [&str; 22] = [
+    "agent.nic_config",
+    "boot.autostart",
+    "boot.host_shutdown",
+    "boot.stop",
+    "cloud-init.",
+    "image.",
+    "limits.",
+    "linux.",
+    "migration.",
+    "nvidia.",
+    "raw.",
+    "security.agent",
+    "security.csm",
+    "security.devlxd",
+    "security.guestapi",
+    "security.nesting",
+    "security.privileged",
+    "security.secureboot",
+    "security.sev",
+    "snapshots.",
+    "user.",
+    "volatile.",
+];
+
+/// Whether an indented line is an option of an instance, with a value.
+fn is_option(line: &str) -> bool {
+    let name = line.trim_start().trim_start_matches(['"', '\'']);
+    line.starts_with([' ', '\t'])
+        && OPTIONS.iter().any(|option| {
+            let rest = name.strip_prefix(option);
+            let rest = rest.and_then(|rest| rest.split_once(':')).map(|(rest, _)| rest);
+            rest.is_some_and(|rest| {
+                rest.chars().all(|c| c.is_ascii_alphanumeric() || "._-\"'".contains(c))
+            })
+        })
+}
+
+/// Whether an indented line is the type of a device.
+fn is_device(line: &str) -> bool {
+    let kind = line.trim_start().strip_prefix("type:").unwrap_or_default().trim();
+    line.starts_with([' ', '\t'])
+        && listed(
+            "nic disk gpu tpm usb pci proxy unix-char unix-block unix-hotplug infiniband",
+            kind,
+        )
 }
 
 fn lint(document: &Document) -> Result<Report, LintError> {

@@ -31,6 +31,31 @@ fn profile_is_recognised() {
 }
 
 #[test]
+fn instances_and_profiles_without_raw_options_are_recognised() {
+    for text in [
+        "name: p\nconfig:\n  security.secureboot: \"false\"\n  limits.cpu: \"4\"\ndevices:\n  root: {path: /, pool: default, type: disk}\n",
+        "type: virtual-machine\nconfig:\n  limits.cpu: \"4\"\nname: x\n",
+        "description: d\nconfig:\n  'limits.memory': 4GiB\ndevices: {}\n",
+        "config: {}\ndescription: Default\ndevices:\n  eth0:\n    name: eth0\n    network: incusbr0\n    type: nic\nname: default\n",
+        "- name: v1\n  config:\n    limits.cpu: \"2\"\n  expanded_config:\n    limits.cpu: \"2\"\n  expanded_devices: {}\n",
+        "[{\"name\": \"v1\", \"config\": {\"limits.cpu\": \"2\"}, \"expanded_config\": {}, \"expanded_devices\": {}}]\n",
+    ] {
+        assert_eq!(Kind::detect("a.yaml", text), Some(Kind::Incus), "{text}");
+        assert_eq!(testing::ids(Kind::Incus, "a.yaml", text), [], "{text}");
+    }
+    for text in [
+        // A connector of Kafka, and other files with a config.
+        "name: c\nconfig:\n  security.protocol: SSL\n  tasks.max: 1\n",
+        "name: c\nconfig:\n  a: limits.cpu\n",
+        "config:\n  limits.cpu: 1\n",
+        "limits.cpu: 1\nname: c\n",
+        "config: {}\nname: c\ntype: disk\n",
+    ] {
+        assert_eq!(Kind::detect("a.yaml", text), None, "{text}");
+    }
+}
+
+#[test]
 fn cpu_of_raw_options_is_all_that_windows_gets() {
     let of = |system: &str, options: &str| {
         format!(

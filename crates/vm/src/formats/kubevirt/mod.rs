@@ -9,6 +9,7 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
+use crate::formats::libvirt::features::instead;
 use crate::formats::qemu::clocks::Clocks;
 use crate::formats::qemu::machine;
 use crate::formats::{Format, Qemu};
@@ -361,6 +362,17 @@ impl<'a> Machine<'a> {
                     out.push(Finding::new(rule!("kv-no-invtsc"), key.span.clone()));
                 }
             }
+        }
+        for item in self.domain.at(&["cpu", "features"]).map_or(&[][..], |it| it.items()) {
+            let named = item.at(&["name"]).and_then(Node::scalar);
+            let Some((name, span)) = named.filter(|(name, _)| instead(name).is_some()) else {
+                continue;
+            };
+            let finding = Finding::new(rule!("kv-feature-unknown"), span.clone());
+            out.push(finding.summary(format!("libvirt has no CPU feature {name}")).fix(
+                "remove the feature; KubeVirt's settings are clock.timer.kvm, clock.timer.hyperv and features.hyperv, and for \
+                 an invariant TSC the feature invtsc",
+            ));
         }
         if let Some((false, span)) = self.feature("hypervisor") {
             let severity = if unaware { Severity::Info } else { Severity::Error };

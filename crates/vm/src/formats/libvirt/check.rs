@@ -1,9 +1,10 @@
 //! The checks of a domain of the QEMU driver.
 
 use super::domain::Domain;
+use super::features;
 use super::timer;
 use crate::finding::{Finding, Severity};
-use crate::formats::qemu::confidential::leave;
+use crate::formats::qemu::confidential::{Confidential, leave};
 use crate::formats::qemu::cpu::{self, UNMIGRATABLE, lowered};
 use crate::formats::qemu::machine;
 use crate::formats::qemu::property::Properties;
@@ -39,6 +40,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         Some(cpu) => out.extend(overridden(domain, cpu)),
         None => out.extend(own_cpu(domain)),
     }
+    out.extend(features::unknown(domain));
     out.extend(timer::check(domain));
     out.extend(frequency(domain));
     if let Some(word) = &domain.line.no_hpet {
@@ -87,15 +89,16 @@ fn no_acpi(domain: &Domain<'_>) -> Option<Finding> {
 /// Checks the command line of the guest's kernel.
 fn of_guest(domain: &Domain<'_>) -> Vec<Finding> {
     let mut out = Vec::new();
+    let trust = domain.confidential().map(Confidential::trust).unwrap_or_default();
     if let Some(cmdline) =
         domain.child("os").and_then(|os| domain.tree.children(os, "cmdline").next())
     {
         let span = cmdline.open.end..cmdline.inner_end;
         let text = Placed::new(domain.text.slice(span.clone()), span.start);
-        out.extend(machine::guest_command_line(&text, domain.x86()));
+        out.extend(machine::guest_command_line(&text, domain.x86(), trust));
     }
     if let Some(append) = &domain.line.append {
-        out.extend(machine::guest_command_line(append, domain.x86()));
+        out.extend(machine::guest_command_line(append, domain.x86(), trust));
     }
     out
 }

@@ -6,7 +6,7 @@ use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::foreign;
 use crate::guest::{self, Guest, Known};
 use crate::placed::Placed;
-use crate::template::optional;
+use crate::template::{in_small_name, optional};
 use crate::text::Text;
 use crate::xml::{Element, Tree};
 use std::ops::Range;
@@ -150,7 +150,7 @@ impl<'a> Domain<'a> {
         match self.child("launchSecurity") {
             Some(security) => {
                 let kind = security.value("type").unwrap_or_default();
-                Some(Confidential::of_words(kind).unwrap_or(Confidential::Sev))
+                Some(Confidential::of_words(kind).unwrap_or(Confidential::Snp))
             }
             None => self.line.confidential(),
         }
@@ -304,29 +304,41 @@ impl<'a> Domain<'a> {
 
     /// Whether the processor is one of x86.
     pub(crate) fn x86(&self) -> bool {
-        let of = |name| self.machine_type().and_then(|it| it.value(name));
-        // Without one it is that of the emulator, or of the host.
+        match self.arch() {
+            Some(arch) => matches!(arch, "x86_64" | "i686" | "i386" | "amd64"),
+            None => !self.machine().is_some_and(foreign),
+        }
+    }
+
+    /// Returns the architecture, if the file states it; without one it is that of the emulator, or of the host.
+    fn arch(&self) -> Option<&'a str> {
         let emulator = || {
             let devices = self.child("devices")?;
             let emulator = self.tree.children(devices, "emulator").next()?.text();
             emulator.trim().rsplit_once("qemu-system-").map(|(_, target)| target)
         };
-        let Some(arch) = of("arch").or_else(emulator) else {
-            return !of("machine").is_some_and(foreign);
-        };
-        matches!(arch, "x86_64" | "i686" | "i386" | "amd64")
-            || arch.contains(crate::placed::UNKNOWN)
+        let arch = self.machine_type().and_then(|it| it.value("arch"));
+        let stated = |arch: &&str| !in_small_name(arch);
+        arch.filter(stated).or_else(|| emulator().filter(stated))
     }
 
-    /// Whether only a run shows the architecture.
+    /// `machine=` of `<type>`.
+    fn machine(&self) -> Option<&'a str> {
+        self.machine_type().and_then(|it| it.value("machine"))
+    }
+
+    /// Whether only a run shows the architecture: a placeholder stands for it, and no other part of the file shows it.
     pub(crate) fn open_arch(&self) -> bool {
+        let pc = |machine: &str| {
+            matches!(machine, "pc" | "q35" | "isapc" | "microvm") || machine.starts_with("pc-")
+        };
         let arch = self.machine_type().and_then(|it| it.value("arch"));
-        arch.is_some_and(|arch| arch.contains(crate::placed::UNKNOWN))
+        arch.is_some_and(in_small_name) && self.arch().is_none() && !self.machine().is_some_and(pc)
     }
 
     /// Whether the machine is a PC.
     pub(crate) fn pc(&self) -> bool {
-        let machine = self.machine_type().and_then(|it| it.value("machine")).unwrap_or("pc");
+        let machine = self.machine().unwrap_or("pc");
         let other = ["microvm", "virt", "isapc", "xenpv"];
         self.x86() && !other.iter().any(|name| machine.starts_with(name))
     }

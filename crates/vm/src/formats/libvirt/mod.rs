@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod choice;
 pub(crate) mod domain;
+pub(crate) mod features;
 pub(crate) mod made;
 pub(crate) mod nix;
 pub(crate) mod own;

@@ -12,7 +12,6 @@ use crate::detect::{Clues, Sign};
 use crate::document::Document;
 use crate::finding::{Finding, Severity};
 use crate::formats::pve::Machine;
-use crate::formats::qemu::WITHOUT_CPU;
 use crate::formats::{Format, Kind};
 use crate::guest::Guest;
 use crate::inner::{Inner, MOST_MACHINES, each, machines, nothing, said};
@@ -306,9 +305,7 @@ fn qemu(source: &Source<'_>) -> Result<Report, LintError> {
     inner.open = open;
     let mut report = inner.judge(document, say)?;
     // The machine exists only while the image is built.
-    let short = |it: &&mut Finding| {
-        it.rule.id == rule!("q-hpet-default-on").id || it.summary.as_deref() == Some(WITHOUT_CPU)
-    };
+    let short = |it: &&mut Finding| it.rule.id == rule!("q-hpet-default-on").id;
     for finding in report.findings.iter_mut().filter(short) {
         finding.severity = Severity::Info;
         finding.edits.clear();

@@ -29,6 +29,8 @@ fn qemu_is_judged_as_the_command_line_that_packer_makes() {
         ),
         ["q-hv-time-missing"]
     );
+    // Without a model it is QEMU's own one, which has no page either.
+    assert_eq!(qemu("communicator = \"winrm\"\n machine_type = \"q35\""), ["q-hv-time-missing"]);
     assert_eq!(
         qemu(
             "communicator = \"winrm\"\n qemuargs = [[\"-machine\", \"q35,accel=kvm,hpet=off\"], [\"-cpu\", \"host,hv-passthrough\"]]"

@@ -8,6 +8,7 @@
 
 mod beside;
 mod grub;
+mod included;
 mod lines;
 mod replaced;
 mod sought;
@@ -162,6 +163,7 @@ fn grub_defaults(text: &str, findings: &mut Vec<Finding>) {
 fn tuned(text: &str, findings: &mut Vec<Finding>) {
     let mut section = "";
     let all = lines(text);
+    included::judge(&all, findings);
     for (index, line) in all.iter().enumerate() {
         let trimmed = line.text.trim();
         if line.is_comment() {
@@ -281,6 +283,7 @@ fn parameters_of(line: &Line<'_>) -> Vec<Parameter> {
 
 fn script(text: &str, findings: &mut Vec<Finding>) {
     let all = lines(text);
+    included::judge(&all, findings);
     // A here-document for GRUB's defaults, or for another file.
     let mut here: Option<(&str, bool)> = None;
     let mut aliases = sysfs::Aliases::default();

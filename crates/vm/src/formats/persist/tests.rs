@@ -30,6 +30,53 @@ fn tuned() {
 }
 
 #[test]
+fn included_profile_of_tuned_adds_the_parameter() {
+    let info = [("persist-tsc-reliable-blanket", Severity::Info)];
+    let of = |text: &str| testing::ids(Kind::Tuned, "tuned.conf", text);
+    for name in [
+        "network-latency",
+        "cpu-partitioning",
+        "cpu-partitioning-powersave",
+        "realtime",
+        "realtime-virtual-guest",
+        "realtime-virtual-host",
+        "openshift-node,cpu-partitioning",
+        "virtual-guest ; realtime",
+    ] {
+        assert_eq!(of(&format!("[main]\nsummary=a\ninclude={name}\n")), info, "{name}");
+        let text = format!("[main]\ninclude = {name} # a\n[bootloader]\ncmdline_a=nohz=on\n");
+        assert_eq!(of(&text), info, "{name}");
+    }
+    let report =
+        testing::report(Kind::Tuned, "tuned.conf", "[main]\ninclude=x-realtime,realtime\n");
+    assert_eq!(report.findings[0].span, 26..34);
+    for text in [
+        "[main]\ninclude=throughput-performance\n",
+        "[main]\ninclude=my-realtime\n",
+        "[main]\n# include=realtime\n",
+        "[main]\ninclude=realtime\ninclude=balanced\n",
+        "[variables]\ninclude=realtime\n",
+        "[main]\ninclude=${f:virt_check:realtime-virtual-guest:realtime}\n",
+        // The profile omits it again.
+        "[main]\ninclude=network-latency\n[bootloader]\ncmdline_network_latency=skew_tick=1\n",
+        "[main]\ninclude=realtime\n[bootloader]\nreplace=1\ncmdline_a=nohz=on\n",
+        "[main]\ninclude=realtime\n[bootloader]\nenabled=false\n",
+        "[main]\ninclude=realtime\n[bootloader]\ncmdline_z=-tsc=reliable\n",
+    ] {
+        assert_eq!(of(text), [], "{text}");
+    }
+    // In a here-document, and in a manifest.
+    let script = "#!/bin/sh\nmkdir -p /etc/tuned/a\ncat > /etc/tuned/a/tuned.conf <<EOF\n[main]\nsummary=a\ninclude=realtime\nEOF\n";
+    let manifest = "apiVersion: tuned.openshift.io/v1\nkind: Tuned\nspec:\n  profile:\n  - data: |\n      [main]\n      summary=a\n      include=openshift-node,cpu-partitioning\n    name: a\n";
+    for (name, text) in [("a.sh", script), ("a.yaml", manifest)] {
+        assert_eq!(Kind::detect(name, text), Some(Kind::Tuned), "{text}");
+        for kind in [Kind::Tuned, Kind::Persistence] {
+            assert_eq!(testing::ids(kind, name, text), info, "{text}");
+        }
+    }
+}
+
+#[test]
 fn words_about_a_parameter_set_none() {
     for text in [
         "if grep -q tsc=reliable /proc/cmdline; then\n    pass \"Kernel param: tsc=reliable\"\nfi\n",

@@ -13,7 +13,7 @@ use crate::document::Document;
 use crate::edit::Edit;
 use crate::finding::{Finding, Severity};
 use crate::formats::qemu::clocks::Clocks;
-use crate::formats::qemu::confidential::Confidential;
+use crate::formats::qemu::confidential::{Confidential, Trust};
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::{cpu, machine};
@@ -122,7 +122,12 @@ impl Section {
 
     /// Returns the technology that protects the guest's memory from the host.
     fn confidential(&self) -> Option<Confidential> {
-        let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", Confidential::Sev)];
+        let sev = if self.value("amd-sev").contains("snp") {
+            Confidential::Snp
+        } else {
+            Confidential::Sev
+        };
+        let keys = [("intel-tdx", Confidential::Tdx), ("amd-sev", sev)];
         keys.into_iter().find(|(key, _)| self.get(key).is_some()).map(|(_, kind)| kind)
     }
 
@@ -292,7 +297,9 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     if let Some(line) = &line {
         let mut clocks = section.clocks(line, document.models.as_deref());
         clocks.said = document.guest.is_some();
-        report.findings.extend(args(line, guest, &clocks));
+        let kind = section.confidential().or(line.confidential());
+        let trust = kind.map(Confidential::trust).unwrap_or_default();
+        report.findings.extend(args(line, guest, &clocks, trust));
     }
     if section.emulated()
         && let Some(value) = section.get("kvm")
@@ -330,7 +337,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
 /// Checks `args:` of a machine of Arm.
 fn of_arm(line: &Line) -> Vec<Finding> {
     let mut out = Vec::from_iter(machine::no_acpi(line, &|_| false, &|_| false));
-    out.extend(line.append.iter().flat_map(|append| machine::guest_command_line(append, false)));
+    out.extend(
+        line.append
+            .iter()
+            .flat_map(|append| machine::guest_command_line(append, false, Trust::Tested)),
+    );
     out
 }
 
@@ -380,7 +391,7 @@ fn overridden(section: &Section, line: &Line, cpu: &Properties, guest: Guest) ->
 }
 
 /// Checks the rest of `args:`.
-fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
+fn args(line: &Line, guest: Guest, clocks: &Clocks, trust: Trust) -> Vec<Finding> {
     let mut out = Vec::new();
     if let Some(word) = &line.no_hpet {
         let finding =
@@ -398,7 +409,7 @@ fn args(line: &Line, guest: Guest, clocks: &Clocks) -> Vec<Finding> {
     out.extend(machine::no_acpi(line, &|_| false, &|_| false));
     out.extend(machine::stray_cpu(line));
     if let Some(append) = &line.append {
-        out.extend(machine::guest_command_line(append, clocks.x86));
+        out.extend(machine::guest_command_line(append, clocks.x86, trust));
     }
     out
 }

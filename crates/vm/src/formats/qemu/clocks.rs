@@ -69,6 +69,10 @@ impl Clocks {
                 || it.head_name().starts_with("hpet.")
         });
         clocks.flags(line);
+        // A TDX guest has no kvm-clock.
+        if line.confidential().is_some_and(|it| it.invtsc(None) == Some(true)) {
+            (clocks.kvmclock, clocks.invtsc) = (false, true);
+        }
         if let Some(append) = &line.append {
             clocks.told(append);
         }

@@ -11,8 +11,26 @@ pub(crate) enum Confidential {
     /// Intel TDX. The TDX module fixes the invariant TSC to on, and the guest has no kvm-clock (QEMU
     /// target/i386/kvm/tdx.c, `tdx_cpu_instance_init()` and `TDX_SUPPORTED_KVM_FEATURES`).
     Tdx,
-    /// AMD SEV, SEV-ES, SEV-SNP: `-cpu` determines the TSC, except for Secure TSC.
+    /// AMD SEV and SEV-ES: `-cpu` determines the TSC.
     Sev,
+    /// AMD SEV-SNP, or a kind that the file does not show: the guest may have Secure TSC.
+    Snp,
+    /// AMD SEV-SNP with Secure TSC (`secure-tsc=on` of QEMU's sev-snp-guest).
+    SecureTsc,
+}
+
+/// What is known of the TSC of a guest, for the words of its own kernel's command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The host can change it: Linux trusts it only after its own tests.
+    #[default]
+    Tested,
+    /// It may be one that the host cannot change.
+    Open,
+    /// The host cannot change it, and Linux marks it as reliable without a parameter (TDX since 6.7: arch/x86/coco/tdx/tdx.c,
+    /// tdx_early_init(); Secure TSC since 6.14: arch/x86/mm/mem_encrypt_amd.c, sme_early_init()). kvm-clock would be a clock
+    /// that the host writes.
+    Given,
 }
 
 impl Confidential {
@@ -22,7 +40,27 @@ impl Confidential {
         if text.contains("tdx") {
             return Some(Self::Tdx);
         }
+        if text.contains("snp") {
+            return Some(if secure_tsc(&text) { Self::SecureTsc } else { Self::Snp });
+        }
         ["sev", "memory-encryption"].iter().any(|word| text.contains(word)).then_some(Self::Sev)
+    }
+
+    /// Returns the kind that only an id names: its object, which is not in the file, may be any of AMD.
+    pub(crate) fn of_id(id: &str) -> Self {
+        match Self::of_words(id) {
+            Some(Self::Tdx) => Self::Tdx,
+            _ => Self::Snp,
+        }
+    }
+
+    /// Returns what is known of the guest's TSC.
+    pub(crate) fn trust(self) -> Trust {
+        match self {
+            Self::Tdx | Self::SecureTsc => Trust::Given,
+            Self::Snp => Trust::Open,
+            Self::Sev => Trust::Tested,
+        }
     }
 
     /// Returns whether the guest has an invariant TSC: `None` if neither the kind of guest nor `said` decides it.
@@ -31,9 +69,16 @@ impl Confidential {
         match self {
             Self::Tdx => Some(true),
             // Secure TSC provides one that no -cpu shows.
-            Self::Sev => said.filter(|on| *on),
+            Self::Sev | Self::Snp | Self::SecureTsc => said.filter(|on| *on),
         }
     }
+}
+
+/// Whether the properties of an object switch Secure TSC on, in either of QEMU's notations.
+fn secure_tsc(object: &str) -> bool {
+    let Some((_, value)) = object.split_once("secure-tsc") else { return false };
+    let value = value.trim_start_matches(['"', '\'', '=', ':', ' ']);
+    ["on", "true", "yes"].iter().any(|on| value.starts_with(on))
 }
 
 /// The reason why nothing of such a guest is changed.

@@ -223,12 +223,11 @@ impl Line {
     /// Returns the technology that protects the guest's memory from the host.
     pub(crate) fn confidential(&self) -> Option<Confidential> {
         let id = self.protected()?.value.as_ref().map(Placed::as_str)?;
-        let of = Confidential::of_words;
-        Some(of(&self.object).or_else(|| of(id)).unwrap_or(Confidential::Sev))
+        Some(Confidential::of_words(&self.object).unwrap_or_else(|| Confidential::of_id(id)))
     }
 
     /// Returns the place of the property that requests it.
-    pub(super) fn confidential_at(&self) -> Option<usize> {
+    pub(crate) fn confidential_at(&self) -> Option<usize> {
         self.protected().map(|property| property.span().start)
     }
 

@@ -2,7 +2,7 @@
 
 use super::clocks::Clocks;
 use super::command::{Command, strong};
-use super::confidential::leave;
+use super::confidential::{Trust, leave};
 use super::line::Line;
 use super::script::Script;
 use crate::document::Document;
@@ -24,6 +24,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) said: bool,
     /// Whether a place runs only after a version of QEMU or a feature of the host was queried.
     pub(crate) asked: &'a dyn Fn(usize) -> bool,
+    /// What is known of the guest's TSC.
+    pub(crate) trust: Trust,
 }
 
 /// Returns the severity of an option that newer versions removed: a command under a condition may be for an older
@@ -135,7 +137,7 @@ pub(crate) fn check(
         }
     }
     if let Some(append) = &line.append {
-        out.extend(guest_command_line(append, of_x86(command, line)));
+        out.extend(guest_command_line(append, of_x86(command, line), around.trust));
     }
     out
 }
@@ -229,9 +231,12 @@ pub(super) fn of_several(command: &Command, line: &Line) -> bool {
     command.program.is_none() && line.machines.len() > 1
 }
 
-/// Whether only a run shows the processor in the name of a program: a variable, or one that an inner shell expands.
+/// Whether only a run shows the processor in the name of a program: a variable, one that an inner shell expands, or a
+/// placeholder (`@ARCH@`, `%ARCH%`, `__ARCH__`, `ARCH`).
 fn is_open(target: &str) -> bool {
-    target.contains(['\u{1}', '$'])
+    target.contains(['\u{1}', '$', '@', '%', '{', '<'])
+        || target.starts_with("__")
+        || target.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether the machine may not be a PC: only a run shows which processor the program emulates, and the machine type
@@ -387,8 +392,9 @@ pub(crate) fn asked_for(span: Range<usize>, clocks: &Clocks, guest: Guest) -> Fi
 }
 
 /// Checks the guest kernel's command line. The TSC, the HPET and the PM timer are those of x86; on another processor a
-/// word about them has no effect.
-pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
+/// word about them has no effect. With a TSC that the host cannot change, `tsc=reliable` says what the kernel knows, and
+/// `no-kvmclock` omits a clock that the host writes.
+pub(crate) fn guest_command_line(append: &Placed, x86: bool, trust: Trust) -> Vec<Finding> {
     let mut out = Vec::new();
     // Words after two dashes are for init.
     for word in append.words().into_iter().take_while(|word| word.as_str() != "--") {
@@ -419,7 +425,19 @@ pub(crate) fn guest_command_line(append: &Placed, x86: bool) -> Vec<Finding> {
             ),
             _ => continue,
         };
-        let finding = Finding::new(rule, word.span()).fix(words);
+        let mut finding = Finding::new(rule, word.span()).fix(words);
+        if matches!(text, "no-kvmclock" | "no-kvmclock-vsyscall" | "tsc=reliable") {
+            match trust {
+                Trust::Tested => {}
+                Trust::Open => {
+                    finding = finding.severity(Severity::Info).fix(format!(
+                        "nothing if the guest's TSC is one that its host cannot change (TDX, Secure TSC of SEV-SNP): {text} \
+                         is right there; otherwise remove it"
+                    ));
+                }
+                Trust::Given => continue,
+            }
+        }
         let cut = word.exact().filter(|_| rule.id == rule!("q-guest-notsc").id);
         out.push(finding.edit_at(cut, ""));
     }

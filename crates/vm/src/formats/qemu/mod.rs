@@ -48,6 +48,7 @@ use crate::placed::Placed;
 use crate::shell::is_unit;
 use crate::words::listed;
 use command::Command;
+use confidential::{Confidential, Trust};
 use line::Line;
 use script::Script;
 use std::collections::HashMap;
@@ -338,6 +339,19 @@ fn may_ask_for_more(words: &[Placed]) -> bool {
     })
 }
 
+/// Returns whether another run of a command whose guest has a command line is one whose TSC the host may not be able to
+/// change.
+fn protected_elsewhere(script: &Script, command: &Command, line: &Line) -> bool {
+    let start = |command: &Command| command.program.as_ref().map(|it| it.span().start);
+    let same = |other: &&Command| start(other).is_some() && start(other) == start(command);
+    let protected = |other: &Command| {
+        let asks = other.words.iter().any(|it| it.as_str().contains("confidential-guest-support"));
+        let kind = || Line::of_words(&other.words).confidential().map(Confidential::trust);
+        asks && kind().is_some_and(|trust| trust != Trust::Tested)
+    };
+    line.append.is_some() && script.commands.iter().filter(same).any(protected)
+}
+
 fn command_findings(
     document: &Document,
     around: &Around<'_>,
@@ -420,8 +434,18 @@ fn command_findings(
     let conditional = |at: usize| {
         script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
     };
+    let trust = hidden.map(Confidential::trust).unwrap_or_default();
+    // In another branch the guest is not protected, or is.
+    let trust = match trust {
+        Trust::Given if at.is_some() => Trust::Open,
+        Trust::Tested if hidden.is_none() && protected_elsewhere(script, command, line) => {
+            Trust::Open
+        }
+        trust => trust,
+    };
+    let unseen = around.unseen;
     let surroundings =
-        machine::Surroundings { document, emulated, unseen: around.unseen, said, asked: &asked };
+        machine::Surroundings { document, emulated, unseen, said, asked: &asked, trust };
     let mut rest = machine::check(command, line, guest, &surroundings, &conditional);
     // A branch with another -cpu intends to replace the one before.
     let last = line.cpu().map_or(0, |cpu| cpu.whole.span().start);

@@ -334,19 +334,16 @@ fn made(
     }
     // Without --arch the machine has the processor of its host, which the image shows.
     made.arch = made.arch.or_else(|| arm.then(|| "aarch64".to_owned()));
-    let known = |made: &Made, name: &str| {
-        made.timers
-            .iter()
-            .any(|(timer, _)| timer.iter().any(|(key, value)| key == "name" && value == name))
-    };
     if !part {
         // The options that virt-install adds by itself.
         if made.cpu.is_empty() {
             made.cpu.push(("mode", "host-passthrough".to_owned(), whole.clone()));
         }
         let windows = made.declared == Some(Guest::Windows) && !by_type_alone(options);
-        for (name, present, add) in [("hpet", "no", true), ("hypervclock", "yes", windows)] {
-            if add && !known(&made, name) {
+        // It adds timers only if --clock names none (virtinst/domain/clock.py, set_defaults()).
+        let own = made.timers.is_empty();
+        for (name, present, add) in [("hpet", "no", own), ("hypervclock", "yes", own && windows)] {
+            if add {
                 let timer = [("name", name), ("present", present)];
                 let timer = timer.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
                 made.timers.push((timer, whole.clone()));

@@ -63,6 +63,38 @@ fn virt_install_options_are_judged_as_the_domain_they_make() {
 }
 
 #[test]
+fn timers_of_a_command_replace_those_that_the_program_adds() {
+    let of = |options: &str| {
+        let text = format!("#!/bin/sh\nvirt-install --name db1 --memory 1024 --import {options}\n");
+        let found = testing::ids(Kind::VirtInstall, "vm.sh", &text).into_iter();
+        found.filter(|(id, _)| id.contains("-hpet-") || id.contains("-missing")).collect::<Vec<_>>()
+    };
+    let hpet = ("lv-hpet-default-on", Severity::Info);
+    for options in [
+        "--os-variant win11 --clock hypervclock_present=yes",
+        "--os-variant debian12 --clock kvmclock_present=yes",
+        "--os-variant debian12 --clock offset=utc,timer0.name=tsc,timer0.frequency=2994372000",
+        "--clock rtc_tickpolicy=catchup",
+    ] {
+        assert_eq!(of(options), [hpet], "{options}");
+    }
+    for options in [
+        "--os-variant win11",
+        "--os-variant win11 --clock offset=localtime",
+        "--os-variant debian12 --clock kvmclock_present=yes,hpet_present=no",
+        "--os-variant win11 --clock hypervclock_present=yes,hpet_present=no",
+        "--os-variant debian12 --arch aarch64 --machine virt --clock rtc_tickpolicy=catchup",
+    ] {
+        assert_eq!(of(options), [], "{options}");
+    }
+    // For Windows it adds the page of Hyper-V in the same place.
+    assert_eq!(
+        of("--os-variant win11 --clock hpet_present=no"),
+        [("lv-hypervclock-missing", Severity::Warn)]
+    );
+}
+
+#[test]
 fn virt_xml_changes_a_part() {
     let report = testing::report(
         Kind::VirtInstall,
