@@ -52,7 +52,7 @@ pub fn hides(c: char) -> bool {
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
+            | '\u{fff0}'..='\u{fffc}'
             | '\u{110bd}'
             | '\u{110cd}'
             | '\u{13430}'..='\u{1345f}'
@@ -236,6 +236,7 @@ mod tests {
             visible("tsc\u{202e}elbatsnu\u{200b}\u{e0041}\u{fe0f}\u{2028}\u{e000}"),
             "tsc<U+202E>elbatsnu<U+200B><U+E0041><U+FE0F><U+2028><U+E000>"
         );
+        assert_eq!(visible("a\u{fffc}b\u{fffd}"), "a<U+FFFC>b\u{fffd}");
         assert_eq!(line("a\nb\tc"), "a<LF>b<TAB>c");
     }
 

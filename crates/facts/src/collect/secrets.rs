@@ -10,9 +10,29 @@ use std::collections::BTreeSet;
 /// Parts of a name, between its dots, hyphens and underscores, that are a secret's.
 const PARTS: [&str; 9] =
     ["key", "keys", "pw", "pwd", "pass", "passwd", "pin", "credential", "credentials"];
+/// The same, of names that may also be those of a switch, whose value is not a secret.
+const MAYBE: [&str; 10] =
+    ["auth", "chap", "community", "cookie", "cred", "creds", "jwt", "psk", "sig", "signature"];
+/// Ends of such parts: `rootpw`, `hostkey`, `AccountKey`.
+const ENDS: [&str; 6] = ["key", "pass", "psk", "pw", "chap", "cred"];
+/// Parts with such an end that are not a secret's.
+const OTHERS: [&str; 3] = ["bypass", "hotkey", "monkey"];
+/// Values of a switch.
+const SWITCH: [&str; 10] = ["0", "1", "y", "n", "yes", "no", "on", "off", "none", "auto"];
+/// The fewest signs of a value that is a key or a digest whatever its name is.
+const LONG: usize = 32;
 /// Texts that only the name of a secret contains.
-const TEXTS: [&str; 8] =
-    ["password", "passphrase", "secret", "token", "apikey", "authkey", "cryptkey", "keyfile"];
+const TEXTS: [&str; 9] = [
+    "password",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "authkey",
+    "cryptkey",
+    "keyfile",
+    "credential",
+];
 /// Takes the place of a value.
 const MASK: &str = "x";
 
@@ -82,7 +102,7 @@ fn hidden(name: &str, value: &str) -> Option<String> {
     if value.is_empty() || value == MASK {
         return None;
     }
-    if is_secret(name) {
+    if is_secret(name, value) || !name.is_empty() && is_key(value) {
         return Some(MASK.to_owned());
     }
     // `https://NAME:PASSWORD@HOST/`, `iscsi:NAME:PASSWORD@HOST::`.
@@ -97,9 +117,30 @@ fn hidden(name: &str, value: &str) -> Option<String> {
     (hidden != MASK && !hidden.is_empty()).then(|| [&value[..start], MASK, &value[host..]].concat())
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a value is all of a long hexadecimal number or a long text in base64, with digits and letters.
+fn is_key(value: &str) -> bool {
+    let value = value.trim_matches(['"', '\'']).trim_end_matches('=');
+    let sign = |b: u8| b.is_ascii_alphanumeric() || b"+/_-".contains(&b);
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|b| is(&b));
+    // A path, or words between hyphens, are of another kind.
+    let groups = value.split(['/', '-', '_']).count();
+    value.len() >= LONG
+        && value.bytes().all(sign)
+        && !value.starts_with('/')
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && value.len() / groups >= 12
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
     let small = name.to_ascii_lowercase();
-    let part = |part: &str| PARTS.contains(&part) || (part.ends_with("pass") && part != "bypass");
+    let is_switch = SWITCH.contains(&value.to_ascii_lowercase().as_str());
+    let ends = |part: &str| ENDS.iter().any(|end| part.ends_with(end)) && !OTHERS.contains(&part);
+    let part = |part: &str| {
+        PARTS.contains(&part)
+            || part.ends_with("pass") && part != "bypass"
+            || !is_switch && (MAYBE.contains(&part) || ends(part))
+    };
     small.split(['.', '_', '-']).any(part) || TEXTS.iter().any(|text| small.contains(text))
 }
 
@@ -148,6 +189,15 @@ mod tests {
                 "password",
             ),
             ("ds=nocloud;password=a ro", "ds=nocloud;password=x ro", "password"),
+            ("inst.rootpw=$6$ab ro", "inst.rootpw=x ro", "inst.rootpw"),
+            ("iscsi_chap=a:b ro", "iscsi_chap=x ro", "iscsi_chap"),
+            ("wifi.psk=abc psk=abc", "wifi.psk=x psk=x", "psk wifi.psk"),
+            ("snmp.community=public1", "snmp.community=x", "snmp.community"),
+            ("nvme.hostkey=DHHC-1:00:ia6z: ro", "nvme.hostkey=x ro", "nvme.hostkey"),
+            ("c=A;AccountKey=abc== ro", "c=A;AccountKey=x ro", "AccountKey"),
+            ("jwt=ey.J auth=b cred=c sig=d", "jwt=x auth=x cred=x sig=x", "auth cred jwt sig"),
+            ("blob=0123456789abcdef0123456789abcdef ro", "blob=x ro", "blob"),
+            ("blob=QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODk= ro", "blob=x ro", "blob"),
         ] {
             let (masked, found) = line(text);
             assert_eq!((masked.as_str(), found.join(" ").as_str()), (kept, names), "{text}");
@@ -161,6 +211,9 @@ mod tests {
             "iommu.passthrough=1 vconsole.keymap=de crashkernel=1G-4G:192M@16M memmap=1M@2M x=bypass",
             "[    0.000000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff",
             "password= token",
+            "module.sig_enforce=1 auth=off thinkpad_acpi.hotkey=0xffff",
+            "BOOT_IMAGE=/ostree/fedora-0123456789abcdef0123456789abcdef/vmlinuz-6.1.0-18-amd64",
+            "initrd=initramfs-6.1.0-18-amd64-with-a-long-name-of-5.img resume=/dev/mapper/vg0-swap_1",
         ] {
             assert_eq!(line(text), (text.to_owned(), Vec::new()));
         }

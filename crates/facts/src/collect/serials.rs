@@ -2,10 +2,47 @@
 //!
 //! The kernel prints such identifiers: `usb 1-1: SerialNumber: 4C530001` (`announce_device()`, drivers/usb/core/hub.c),
 //! `Serial Number: ...` of SCSI and RAID drivers, `eui.`, `naa.`, `t10.` and `nqn.` names, GUIDs, and addresses in Cisco's
-//! notation. Messages about clocks do not contain them.
+//! notation, world wide names (`sas_address(0x5000c50084e1b2c1)`, `wwpn=...`), and addresses of IPv6, whose last half can
+//! be the hardware address of the interface. Messages about clocks do not contain them.
+
+use std::net::Ipv6Addr;
 
 /// Names before a number, in small letters.
-const NAMES: [&str; 6] = ["serialnumber", "serial number", "serial no", "serial", "s/n", "sn"];
+const NAMES: [&str; 27] = [
+    "serialnumber",
+    "serial number",
+    "serial_number",
+    "serial no",
+    "serial",
+    "s/n",
+    "sn",
+    "sas_addr",
+    "sas_address",
+    "sas address",
+    "device_name",
+    "device name",
+    "logical id",
+    "logical_id",
+    "port_id",
+    "port_name",
+    "node_name",
+    "wwid",
+    "wwpn",
+    "wwnn",
+    "wwn",
+    "guid",
+    "node addr",
+    "node address",
+    "permaddr",
+    "hwaddr",
+    "mac",
+];
+/// Ends of words that are such names: `i_port_id`, `sys_image_guid`.
+const ENDS: [&str; 6] = ["port_id", "port_name", "node_name", "guid", "wwpn", "wwnn"];
+/// The fewest digits of a number that a name precedes without a sign between them.
+const BARE: usize = 12;
+/// The number of digits of a world wide name.
+const WWN: usize = 16;
 /// Prefixes of the names of storage devices.
 const PREFIXES: [&str; 5] = ["eui.", "naa.", "t10.", "nqn.", "wwn-"];
 /// The numbers of digits in the groups of a GUID.
@@ -19,12 +56,18 @@ pub(super) fn masked(line: &str) -> String {
     let small = line.to_ascii_lowercase();
     for name in NAMES {
         for (at, _) in small.match_indices(name) {
-            if !begins_word(small.as_bytes(), at) {
+            if !begins_word(small.as_bytes(), at) && !ENDS.contains(&name) {
                 continue;
             }
             let behind = small.get(at + name.len()..).unwrap_or_default();
             let value = behind.trim_start_matches([' ', '.', '#']);
-            let Some(value) = value.strip_prefix([':', '=']) else { continue };
+            let Some(value) = value.strip_prefix([':', '=', '(']) else {
+                // `node addr 001a2b3c4d5e`.
+                if behind.starts_with(' ') && digits(value) >= BARE {
+                    cover(&mut out, small.len() - value.len(), value, is_end);
+                }
+                continue;
+            };
             let value = value.trim_start_matches([' ', '"', '\'', '[']);
             cover(&mut out, small.len() - value.len(), value, is_end);
         }
@@ -42,6 +85,9 @@ pub(super) fn masked(line: &str) -> String {
             continue;
         }
         let rest = small.get(at..).unwrap_or_default();
+        if let Some(value) = world_wide_name(rest).or_else(|| ipv6(rest)) {
+            cover(&mut out, at, value, |_| false);
+        }
         let length = groups(rest, &GUID, b'-').or_else(|| groups(rest, &DOTTED, b'.'));
         if let Some(value) = length.and_then(|length| rest.get(..length)) {
             cover(&mut out, at, value, |_| false);
@@ -49,6 +95,34 @@ pub(super) fn masked(line: &str) -> String {
     }
     // Only ASCII bytes were replaced, by ASCII bytes.
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The number of hexadecimal digits at the beginning, after `0x`, if a word ends behind them.
+fn digits(text: &str) -> usize {
+    let text = text.strip_prefix("0x").unwrap_or(text);
+    let count = text.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let ends = text.as_bytes().get(count).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    if ends { count } else { 0 }
+}
+
+/// A world wide name at the beginning: 16 digits, of which the first is the kind of the name (1, 2, 3, 5 or 6). No address
+/// in memory and no counter's value is so large.
+fn world_wide_name(text: &str) -> Option<&str> {
+    let front = if text.starts_with("0x") { 2 } else { 0 };
+    let kind = text.as_bytes().get(front).is_some_and(|byte| b"12356".contains(byte));
+    (kind && digits(text) == WWN).then(|| text.get(..front + WWN))?
+}
+
+/// An address of IPv6 at the beginning, unless it is the same on every machine.
+fn ipv6(text: &str) -> Option<&str> {
+    let length = text.bytes().take_while(|byte| byte.is_ascii_hexdigit() || *byte == b':').count();
+    let word = text.get(..length)?.trim_end_matches(':');
+    let groups = word.bytes().filter(|byte| *byte == b':').count();
+    let address: Ipv6Addr = if groups >= 2 { word.parse().ok()? } else { return None };
+    // The last half of other addresses is zero, or a number of one group.
+    let of_interface = address.segments().iter().skip(4).filter(|part| **part != 0).count() > 1;
+    let ends = text.as_bytes().get(length).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+    (of_interface && ends).then_some(word)
 }
 
 fn is_end(c: char) -> bool {
@@ -109,6 +183,40 @@ mod tests {
                 "root=UUID=xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx ro",
             ),
             ("eth0: 5254.0012.3456 up", "eth0: xxxx.xxxx.xxxx up"),
+            (
+                "scsi 0: serial_number(     WD-WCC3F1234567)",
+                "scsi 0: serial_number(     xx-xxxxxxxxxxxx)",
+            ),
+            (
+                "handle(0x0009), sas_addr(0x500605b0058b8f20), phy(0)",
+                "handle(0x0009), sas_addr(xxxxxxxxxxxxxxxxxx), phy(0)",
+            ),
+            (
+                "sas_address(0x5000c50084e1b2c1), device_name(0x5000c500a1b2c3d4)",
+                "sas_address(xxxxxxxxxxxxxxxxxx), device_name(xxxxxxxxxxxxxxxxxx)",
+            ),
+            (
+                "enclosure logical id (0x500605b0058b8f20), slot(3)",
+                "enclosure logical id (xxxxxxxxxxxxxxxxxx), slot(3)",
+            ),
+            (
+                "i_port_id fe80:0000:0000:0000:f452:1403:0010:2591 x",
+                "i_port_id xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:xxxx:xxxx x",
+            ),
+            (
+                "eth0: IPv6 duplicate address fe80::21a:2bff:fe3c:4d5e used",
+                "eth0: IPv6 duplicate address xxxx::xxx:xxxx:xxxx:xxxx used",
+            ),
+            (
+                "qla2xxx: wwpn=500143800000a1b2 wwnn 500143800000a1b3",
+                "qla2xxx: wwpn=xxxxxxxxxxxxxxxx wwnn xxxxxxxxxxxxxxxx",
+            ),
+            ("bnx2 eth0: node addr 001a2b3c4d5e", "bnx2 eth0: node addr xxxxxxxxxxxx"),
+            (
+                "mlx4: permaddr 0x001a2b3c4d5e, sys_image_guid: 0x0002c903000e0b72",
+                "mlx4: permaddr xxxxxxxxxxxxxx, sys_image_guid: xxxxxxxxxxxxxxxxxx",
+            ),
+            ("port 0x500605b0058b8f20 is up", "port xxxxxxxxxxxxxxxxxx is up"),
         ] {
             assert_eq!(masked(line), kept);
         }
@@ -122,6 +230,11 @@ mod tests {
             "clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484882848 ns",
             "tsc: Refined TSC clocksource calibration: 2593.906 MHz",
             "pci 0000:00:1f.2: [8086:2922] type 00 class 0x010601",
+            "BIOS-e820: [mem 0x0000000100000000-0x000000083fffffff] usable",
+            "clocksource: 'tsc' cs_now: 3fc1d8f2a1b0 cs_last: 3fb1d8f2a1b0 mask: ffffffffffffffff",
+            "rtc_cmos 00:04: setting system clock to 2026-11-30T10:00:00 UTC at 12:34:56",
+            "IPv6: ::1 and fe80::1, ff02::2",
+            "Machine check: 0xfffffffffe000000 ffff888000000413",
         ] {
             assert_eq!(masked(line), line);
         }

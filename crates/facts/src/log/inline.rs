@@ -9,8 +9,9 @@
 //! message that quotes, and in the records that the kernel returns, which contain one message each, nothing is split.
 
 use super::continuation::quotes;
-use super::parse::begins_like_kernel;
-use super::prefix::printk_stamp;
+use super::parse::{self, Groups, begins_like_kernel};
+use super::prefix::{printk_stamp, strip};
+use super::transcript;
 
 /// Maximum number of messages in one line.
 const PARTS: usize = 64;
@@ -37,6 +38,43 @@ const NAMES: [&str; 18] = [
     "module ",
     "server ",
 ];
+/// The beginnings of messages without a name from outside the kernel, which consoles are known to interrupt.
+const KINDS: [&str; 34] = [
+    "usb #: new ",
+    "ata#: link",
+    "ata#: SATA ",
+    "ata#.#: configured",
+    "initcall ",
+    "calling ",
+    "smpboot: ",
+    "x86: Booting",
+    ".... node",
+    "Booting ",
+    "Brought up ",
+    "masked ExtINT",
+    "CPU#",
+    "CPU #",
+    "cpu #",
+    "SMP",
+    "Total of ",
+    "ACPI: ",
+    "PCI: ",
+    "pci #: ",
+    "pci_bus #: ",
+    "PM: ",
+    "iommu: ",
+    "DMAR: ",
+    "NET: Registered ",
+    "libata version ",
+    "Freeing ",
+    "devtmpfs: ",
+    "random: ",
+    "rcu: ",
+    "Calibrating delay",
+    "ENABLING IO-APIC",
+    "xhci_dbc:early_xdbc_write: missed message",
+    "Switching to clocksource ",
+];
 /// The status that systemd prints before its lines on a console.
 const SERVICE: [&str; 3] = ["[  OK  ]", "[FAILED]", "[DEPEND]"];
 
@@ -55,7 +93,7 @@ pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&st
         if start == 0 || !begins(text, sign, last, levels) {
             continue;
         }
-        if starts.len() == PARTS || foreign(&message[from..start]) {
+        if starts.len() == PARTS || !is_interrupted(&message[from..start]) {
             break;
         }
         starts.push(start);
@@ -66,6 +104,27 @@ pub(super) fn split(message: &str, at: Option<f64>, levels: bool) -> Option<(&st
     let ends = starts.iter().skip(1).copied().chain([message.len()]);
     let parts = starts.iter().zip(ends).map(|(start, end)| message[*start..end].trim_end());
     Some((head, parts.collect()))
+}
+
+/// The text from the first beginning of a message that [`split`] leaves in its line: the words before it are of a kind
+/// that is not known, so that they can contain a name from outside, or be those of an interrupted message.
+pub(super) fn unsplit(message: &str, at: Option<f64>, levels: bool) -> Option<&str> {
+    let (mut from, mut last) = (0, at);
+    for (start, sign) in message.match_indices(['[', '<']) {
+        let text = &message[start..];
+        if start == 0 || !begins(text, sign, last, levels) {
+            continue;
+        }
+        let head = &message[from..start];
+        if foreign(head) {
+            return None;
+        }
+        if !is_interrupted(head) {
+            return Some(text);
+        }
+        (from, last) = (start, printk_stamp(text).or(last));
+    }
+    None
 }
 
 /// The text from the first time stamp on that is too late to belong to the next message: the kernel printed the rest of
@@ -94,6 +153,44 @@ fn begins(text: &str, sign: &str, at: Option<f64>, levels: bool) -> bool {
     printk_stamp(text).is_some_and(near)
 }
 
+/// Whether the text before a stamp is known to be of a message that another one interrupts: all of a message about
+/// clocks, the beginning of a message without names from outside, the status of a service, a prompt, or nothing.
+fn is_interrupted(head: &str) -> bool {
+    if foreign(head) {
+        return false;
+    }
+    let line = strip(head);
+    let message = line.message.trim();
+    // Nothing, the rest of a truncated stamp, or numbers of CPUs in a list.
+    let is_bare = !message.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_bare
+        || SERVICE.iter().any(|word| message.starts_with(word))
+        || begins_like_kernel(message)
+        || parse::parse(message, Groups::of(message)).is_some()
+        || transcript::is_prompt(message)
+        || message.ends_with(" login:") && !message.contains(": ")
+        || KINDS.iter().any(|kind| is_of_kind(message, kind))
+}
+
+/// Whether a message begins with the words of a kind; `#` is any number, or numbers with signs between them.
+fn is_of_kind(message: &str, kind: &str) -> bool {
+    let mut rest = message;
+    for (place, part) in kind.split('#').enumerate() {
+        if place > 0 {
+            let sign = |c: char| c.is_ascii_hexdigit() || ".:-".contains(c);
+            // The words after the number decide where it ends.
+            rest = rest.trim_start_matches(sign);
+        }
+        let part = if place > 0 { part.trim_start_matches(':') } else { part };
+        match rest.strip_prefix(part) {
+            Some(after) => rest = after,
+            // The message ends inside the words.
+            None => return place > 0 && part.starts_with(rest),
+        }
+    }
+    true
+}
+
 /// Whether a message contains a name from outside the kernel, or is one of a program: `systemd[1]: `.
 fn foreign(head: &str) -> bool {
     quotes(head) || NAMES.iter().any(|word| head.contains(word)) || is_of_program(head)
@@ -103,7 +200,8 @@ fn foreign(head: &str) -> bool {
 fn is_of_program(head: &str) -> bool {
     head.split_once("]: ").and_then(|(name, _)| name.rsplit_once('[')).is_some_and(|(name, pid)| {
         !name.is_empty()
-            && !name.contains([' ', '['])
+            // The name of a host may precede it.
+            && !name.split_once(' ').map_or(name, |(_, name)| name).contains([' ', '['])
             && !pid.is_empty()
             && pid.bytes().all(|byte| byte.is_ascii_digit())
     })
@@ -214,10 +312,34 @@ mod tests {
             let text = format!("[    9.000000] x\n[    9.100000] {head}{forged}\n[    9.2] y\n");
             assert_eq!(events(&text), [], "{head}");
         }
-        let line = format!("[    9.100000] any: head{forged}\n");
+        let line = format!("[    9.100000] ata1: link{forged}\n");
         assert_eq!(events(&line).len(), 1);
         for name in ["/dev/kmsg", "syslog(2)", "journalctl -k -b 0 -o short-monotonic"] {
             assert_eq!(scan(&line, name), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn stamp_behind_words_of_an_unknown_kind_begins_no_message_and_leaves_the_clocksource_open() {
+        let before = "[    3.000000] clocksource: Switched to clocksource tsc\n";
+        for head in [
+            "lockd: cannot monitor ",
+            "nvmet: creating nvm controller 1 for subsystem s for NQN ",
+            "scsi 3:0:0:0: Direct-Access     ATA      ",
+            "Bluetooth: hci0: x",
+            "FS-Cache: x",
+            "any: head",
+        ] {
+            let scan = |inner: &str| {
+                let text =
+                    format!("{before}[    9.100000] {head}[    9.100100] {inner}\n[    9.2] y\n");
+                KernelLog::scan(text.as_bytes(), "log").unwrap()
+            };
+            let switch = scan(HPET);
+            assert_eq!((switch.entries.len(), switch.change_cut), (1, Some(2)), "{head}");
+            let mark = scan("tsc: Marking TSC unstable due to clocksource watchdog");
+            assert_eq!(mark.entries.len(), 1, "{head}");
+            assert_eq!(scan("usb 1-1: new").change_cut, None, "{head}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Records with names of fields: `journalctl -o json`, `-o json-pretty`, `-o export` and `-o verbose`, `dmesg --json`, and
 //! the formats of log stores, containers and clouds.
 
+use super::prefix::facility::is_other;
 use super::prefix::strip;
 use super::wall;
 use serde_json::Value;
@@ -56,6 +57,8 @@ pub(super) struct Record {
     transport: Option<String>,
     identifier: Option<String>,
     facility: Option<String>,
+    /// Whether a field of a log store names a facility other than the kernel's.
+    foreign: bool,
     program: Option<String>,
     /// Whether journald names the process that sent it.
     of_process: bool,
@@ -83,6 +86,16 @@ impl Record {
             "SYSLOG_IDENTIFIER" => self.identifier = text(),
             "_PID" | "_UID" | "_COMM" | "_EXE" => self.of_process = true,
             "SYSLOG_FACILITY" | "fac" => self.facility = text(),
+            "facility"
+            | "_facility"
+            | "syslog_facility"
+            | "facility_label"
+            | "facility_name"
+            | "log.syslog.facility.name"
+            | "log.syslog.facility.code"
+            | "facility_num" => {
+                self.foreign |= is_other(value);
+            }
             "pri" => self.priority = value.parse().ok(),
             "time" if value.trim().parse::<f64>().is_ok() => self.time = value.trim().parse().ok(),
             "_SOURCE_MONOTONIC_TIMESTAMP" => self.monotonic_us = value.parse().ok(),
@@ -101,7 +114,8 @@ impl Record {
         let message = text.lines().next().unwrap_or_default().to_owned();
         // A record that a program writes to /dev/kmsg has the kernel's transport, and another facility.
         let own = self.facility.as_deref().is_none_or(|facility| matches!(facility, "0" | "kern"))
-            && self.priority.is_none_or(|priority| priority < 8);
+            && self.priority.is_none_or(|priority| priority < 8)
+            && !self.foreign;
         let of_journal = match (self.transport.as_deref(), self.identifier.as_deref()) {
             (Some(transport), _) => Some(transport == "kernel"),
             (None, Some(identifier)) => Some(identifier == "kernel"),
@@ -136,6 +150,14 @@ impl Record {
                         |value: &Value| value.as_u64().and_then(|byte| u8::try_from(byte).ok());
                     let bytes: Vec<u8> = bytes.iter().filter_map(byte).collect();
                     _ = self.set(name, &String::from_utf8_lossy(&bytes));
+                }
+                Value::Object(parts) if name == "facility" => {
+                    let foreign = |part: &Value| match part {
+                        Value::String(text) => is_other(text),
+                        Value::Number(number) => is_other(&number.to_string()),
+                        _ => false,
+                    };
+                    self.foreign |= parts.values().any(foreign);
                 }
                 Value::Object(_) if depth < DEPTH => self.object(value, depth + 1),
                 _ => {}
@@ -180,12 +202,28 @@ mod tests {
             "{\"SYSLOG_IDENTIFIER\":\"tuned\",\"MESSAGE\":\"tsc: x\"}",
             "{\"program\":\"tuned\",\"message\":\"tsc: x\"}",
             "{\"SYSLOG_IDENTIFIER\":\"kernel\",\"_PID\":\"7\",\"MESSAGE\":\"tsc: x\"}",
+            "{\"short_message\":\"[ 1.000000] tsc: x\",\"_facility\":\"user\"}",
+            "{\"facility\":\"user-level\",\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"facility\":3,\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"log\":{\"syslog\":{\"facility\":{\"name\":\"user\"}}},\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"log.syslog.facility.name\":\"user\",\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"log\":{\"syslog\":{\"facility\":{\"code\":1}}},\"message\":\"[ 1.000000] tsc: x\"}",
             "{\"pri\":12,\"time\":1.000000,\"msg\":\"tsc: x\"}",
         ] {
             assert!(!message(other).unwrap().kernel, "{other}");
         }
         let bytes = message("{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":[116,115,99]}").unwrap();
         assert_eq!((bytes.message.as_str(), bytes.sure), ("tsc", true));
+        for own in [
+            "\"facility\":\"kern\"",
+            "\"_facility\":0",
+            "\"log\":{\"syslog\":{\"facility\":{\"name\":\"kernel\",\"code\":0}}}",
+        ] {
+            assert!(
+                message(&format!("{{{own},\"message\":\"[ 1.000000] tsc: x\"}}")).unwrap().kernel,
+                "{own}"
+            );
+        }
         let inside = message("{\"jsonPayload\":{\"message\":\"tsc: x\"}}").unwrap();
         assert!(inside.kernel && !inside.sure);
         assert!(message("{\"a\":1}").is_none() && message("{x}").is_none());

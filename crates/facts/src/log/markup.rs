@@ -2,6 +2,7 @@
 //! Only common tags of pages and mails are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
 
 use super::pieces::Pieces;
+use super::{lines, prefix, transcript};
 use std::io::{self, Read};
 
 /// Bytes of one read.
@@ -104,9 +105,18 @@ enum Tag {
     Hidden(&'static str),
 }
 
-/// Whether a text is HTML, at least in parts; and if so, whether its lines are broken as in
-/// quoted-printable mail.
-pub(super) fn found(text: &[u8]) -> Option<bool> {
+/// The form of a text with HTML.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    /// Lines are broken as in quoted-printable mail.
+    pub(super) soft: bool,
+    /// Elements separate the messages of the whole text. Otherwise they do so only in lines that begin with one: in
+    /// another line a user can have chosen the words with an element.
+    whole: bool,
+}
+
+/// The form of a text, if it is HTML at least in parts.
+pub(super) fn found(text: &[u8]) -> Option<Style> {
     let is_tag = memchr::memchr_iter(b'<', text).any(|at| {
         name(&text[at..]).is_some_and(|(name, _)| SIGNS.contains(&name.as_str()))
             && tag(&text[at..]).is_some()
@@ -115,11 +125,135 @@ pub(super) fn found(text: &[u8]) -> Option<bool> {
         let mut all = ["&nbsp;"].iter().chain(&BLANKS).chain(&BREAKS);
         all.any(|sign| memchr::memmem::find(text, sign.as_bytes()).is_some())
     };
-    let is_html = is_tag || escaped();
-    is_html.then(|| {
-        let has = |needle: &[u8]| memchr::memmem::find(text, needle).is_some();
-        has(b"=3D\"") || has(b"quoted-printable")
+    (is_tag || escaped()).then(|| {
+        let soft = is_quoted_printable(text);
+        let joined;
+        let text = if soft {
+            joined = String::from_utf8_lossy(text).replace("=\n", "");
+            joined.as_bytes()
+        } else {
+            text
+        };
+        Style { soft, whole: is_whole(text) }
     })
+}
+
+/// Whether the lines of a text are broken as in quoted-printable mail. The words of a message of a log do not show it:
+/// they would join it with the next one.
+fn is_quoted_printable(text: &[u8]) -> bool {
+    ["=3D\"", "quoted-printable"].iter().any(|sign| {
+        memchr::memmem::find_iter(text, sign.as_bytes()).any(|at| {
+            let line = lines::line_around(text, 0..text.len(), at..at + sign.len());
+            begins_with_element(&text[line.clone()])
+                || !is_of_a_log(&lines::text(text, line.start, line.end))
+        })
+    })
+}
+
+/// Whether elements separate the messages of a text: nearly all lines with the prefix of a log contain the end of a
+/// line as an element, and many of them more than one. A text without such a line begins with an element, or each of
+/// its lines ends with one.
+fn is_whole(text: &[u8]) -> bool {
+    let (mut prefixed, mut without, mut inner) = (0_usize, 0_usize, 0_usize);
+    let (mut others, mut unmarked, mut begins) = (0_usize, 0_usize, None);
+    let mut is_last_without = false;
+    let mut prompted = false;
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        let marked = begins_with_element(line);
+        begins.get_or_insert(marked);
+        if marked {
+            others += 1;
+            continue;
+        }
+        let plain = lines::text(line, 0, line.len());
+        let (breaks, ends) = breaks(line);
+        if is_of_a_log(&plain) {
+            prefixed += 1;
+            is_last_without = breaks == 0;
+            without += usize::from(breaks == 0);
+            inner += usize::from(breaks > usize::from(ends));
+        } else {
+            others += 1;
+            unmarked += usize::from(!ends);
+            prompted |= transcript::is_prompt(&plain);
+        }
+    }
+    if prefixed == 0 {
+        return !prompted && (begins == Some(true) || 2 * unmarked <= others);
+    }
+    let without = without - usize::from(is_last_without);
+    !prompted && 10 * without <= prefixed && 2 * inner >= prefixed
+}
+
+/// Whether a line has the prefix of a record of a log, in one of its forms.
+fn is_of_a_log(plain: &str) -> bool {
+    let line = prefix::strip(plain);
+    super::is_record(plain)
+        || line.at.is_some()
+        || line.dated
+        || line.is_message()
+        || plain.trim_start().starts_with(['{', '"'])
+}
+
+/// Whether a line begins with an element, or with a bracket that is written as an entity.
+fn begins_with_element(line: &[u8]) -> bool {
+    let quoted = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b'>';
+    let line = &line[line.iter().take_while(quoted).count()..];
+    let is_document = || {
+        let head = line[..line.len().min(9)].to_ascii_lowercase();
+        head.starts_with(b"<!doctype") || head.starts_with(b"<?xml")
+    };
+    let is_bracket = || {
+        let head = String::from_utf8_lossy(&line[..line.len().min(12)]);
+        entity(&head).is_some_and(|(sign, _)| sign == '[')
+    };
+    match line.first() {
+        Some(b'<') => tag(line).is_some() || is_document(),
+        Some(b'&') => is_bracket(),
+        _ => false,
+    }
+}
+
+/// The number of elements of a line that end one, and whether the line ends with one.
+fn breaks(line: &[u8]) -> (usize, bool) {
+    let (mut count, mut ends) = (0, false);
+    for at in memchr::memchr2_iter(b'<', b'&', line) {
+        let Some(length) = line_end(&line[at..]) else { continue };
+        count += 1;
+        ends = is_end(&line[at + length..], true);
+    }
+    (count, ends)
+}
+
+/// The length of the element that begins here, if it ends a line.
+fn line_end(text: &[u8]) -> Option<usize> {
+    if let Some(end) = BREAKS.iter().find(|end| text.starts_with(end.as_bytes())) {
+        return Some(end.len());
+    }
+    let (kind, length) = if text.starts_with(b"<") { tag(text)? } else { return None };
+    matches!(kind, Tag::Break | Tag::Block).then_some(length)
+}
+
+/// Whether only elements follow in the line. `all` means that the text ends where these bytes do.
+fn is_end(mut text: &[u8], all: bool) -> bool {
+    for _ in 0..16 {
+        let blanks = text.iter().take_while(|byte| b" \t\r".contains(byte)).count();
+        text = &text[blanks..];
+        match text.first() {
+            None => return all,
+            Some(b'\n') => return true,
+            _ => {}
+        }
+        let length = line_end(text).or_else(|| match tag(text)? {
+            (Tag::Nothing | Tag::Code | Tag::Blank, length) => Some(length),
+            _ => None,
+        });
+        match length {
+            Some(length) => text = &text[length..],
+            None => return false,
+        }
+    }
+    false
 }
 
 /// The character of an entity (`&gt;`, `&#62;`, `&#x3e;`), and the length of the entity.
@@ -160,6 +294,9 @@ fn name(text: &[u8]) -> Option<(String, usize)> {
 
 /// The tag that begins here, and its length.
 fn tag(text: &[u8]) -> Option<(Tag, usize)> {
+    if !text.starts_with(b"<") {
+        return None;
+    }
     if text.starts_with(b"<!--") {
         let end = memchr::memmem::find(&text[..text.len().min(TAG)], b"-->")?;
         return Some((Tag::Nothing, end + 3));
@@ -203,8 +340,9 @@ fn is_hidden(attributes: &[u8]) -> bool {
 /// Reads HTML as plain text.
 pub(super) struct Plain<R> {
     inner: R,
-    /// Lines are broken as in quoted-printable mail.
-    soft: bool,
+    style: Style,
+    /// Text has been read of the line of the input, and the line begins with an element.
+    line: Option<bool>,
     /// Text that was read and not yet processed.
     raw: Vec<u8>,
     /// Bytes that may be the beginning of a soft line break.
@@ -222,10 +360,11 @@ pub(super) struct Plain<R> {
 }
 
 impl<R: Read> Plain<R> {
-    pub(super) fn new(inner: R, soft: bool) -> Self {
+    pub(super) fn new(inner: R, style: Style) -> Self {
         Self {
             inner,
-            soft,
+            style,
+            line: None,
             raw: Vec::new(),
             held: Vec::new(),
             out: Vec::new(),
@@ -243,7 +382,7 @@ impl<R: Read> Plain<R> {
         let mut chunk = vec![0; CHUNK];
         let got = self.inner.read(&mut chunk)?;
         self.end = got == 0;
-        if self.soft {
+        if self.style.soft {
             self.held.extend_from_slice(&chunk[..got]);
             self.join();
         } else {
@@ -310,13 +449,17 @@ impl<R: Read> Plain<R> {
             }
             let sign = memchr::memchr2(b'<', b'&', rest).unwrap_or(rest.len());
             self.put(&rest[..sign]);
+            self.follow(&rest[..sign]);
             at += sign;
             let rest = &raw[at..];
             // Its end may not have been read yet.
             if rest.is_empty() || rest.len() < 2 * TAG && !self.end {
                 break;
             }
-            at += self.sign(rest);
+            self.line.get_or_insert_with(|| begins_with_element(rest));
+            let used = self.sign(rest);
+            self.follow(&rest[..used]);
+            at += used;
         }
         self.raw = raw[at..].to_vec();
         if self.end {
@@ -327,8 +470,38 @@ impl<R: Read> Plain<R> {
         }
     }
 
+    /// Follows the lines of the input through a part of it.
+    fn follow(&mut self, text: &[u8]) {
+        let line = match memchr::memrchr(b'\n', text) {
+            Some(end) => {
+                self.line = None;
+                &text[end + 1..]
+            }
+            None => text,
+        };
+        if line.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b'>') {
+            self.line.get_or_insert(false);
+        }
+    }
+
+    /// Whether an element is a part of a message: in a line that begins with other words.
+    fn is_word(&self, rest: &[u8]) -> bool {
+        if self.style.whole || self.line == Some(true) {
+            return false;
+        }
+        match line_end(rest) {
+            Some(length) => !is_end(&rest[length..], self.end),
+            // A comment could hide the lines up to its end.
+            None => rest.starts_with(b"<!--") || matches!(tag(rest), Some((Tag::Hidden(_), _))),
+        }
+    }
+
     /// Handles a tag or an entity, or text like one; returns its length in bytes.
     fn sign(&mut self, rest: &[u8]) -> usize {
+        if self.is_word(rest) {
+            self.put(&rest[..1]);
+            return 1;
+        }
         if let Some(end) = BREAKS.iter().find(|end| rest.starts_with(end.as_bytes())) {
             let behind = &rest[end.len()..];
             if !(behind.starts_with(b"\n") || behind.starts_with(b"\r\n")) {
@@ -352,6 +525,12 @@ impl<R: Read> Plain<R> {
         };
         if name(rest).is_some_and(|(name, _)| name == "pre") {
             self.block = rest.get(1) != Some(&b'/');
+        }
+        if rest.starts_with(b"<!--") {
+            // The lines of a comment stay lines.
+            for _ in memchr::memchr_iter(b'\n', &rest[..used]) {
+                self.put(b"\n");
+            }
         }
         let ends = rest[used..].starts_with(b"\n") || rest[used..].starts_with(b"\r\n");
         match kind {
@@ -388,8 +567,8 @@ mod tests {
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
-        let soft = found(text.as_bytes()).unwrap_or_default();
-        Given::new(Plain::new(text.as_bytes(), soft)).read_to_string(&mut out).unwrap();
+        let style = found(text.as_bytes()).unwrap_or_default();
+        Given::new(Plain::new(text.as_bytes(), style)).read_to_string(&mut out).unwrap();
         out
     }
 
@@ -425,6 +604,44 @@ mod tests {
     }
 
     #[test]
+    fn element_inside_a_line_with_a_prefix_begins_no_other() {
+        let head = "[    0.1] a: x\n[    0.2] b: y\n";
+        for end in
+            ["<br>", "<br/>", "<p>", "</p><p>", "</pre><pre>", "</div>", "&NewLine;", "&lt;br&gt;"]
+        {
+            for line in [
+                format!("[    9.1] t: 'x{end}[    9.2] c: z'"),
+                format!(
+                    "Nov 30 10:00:00 db1 sshd[42]: Invalid user x{end}Nov 30 10:00:00 db1 kernel: z{end} from y"
+                ),
+                format!("abc1234 subject{end}current_clocksource: hpet"),
+            ] {
+                for tail in ["\n", "\n[    9.3] d: e\n", ""] {
+                    let read = plain(&format!("{head}{line}{tail}"));
+                    assert_eq!(
+                        read.matches('\n').count(),
+                        2 + tail.matches('\n').count(),
+                        "{line}"
+                    );
+                    assert_eq!(read.lines().nth(1), Some("[    0.2] b: y"), "{line}");
+                }
+            }
+        }
+        // A line that hides others, and one that claims to be continued.
+        for line in ["x<br><script>", "x<p hidden>", "x<br> quoted-printable a="] {
+            let text = format!("{head}[    9.1] t: {line}\n[    9.2] c: z\n");
+            assert!(plain(&text).ends_with("\n[    9.2] c: z\n"), "{line}");
+        }
+        let hidden = format!("{head}[ 0.3] x<br><!--\n[ 0.4] y\n[ 0.5] -->\n");
+        assert!(plain(&hidden).contains("\n[ 0.4] y\n"));
+        // A page around the lines is removed.
+        let page = "My log:\n<details><pre>\n[ 0.1] a\n[ 0.2] 'b<br>[ 0.3] c'\n</pre></details>\n";
+        assert!(plain(page).contains("\n[ 0.1] a\n[ 0.2] 'b<br>[ 0.3] c'\n"), "{}", plain(page));
+        let ended = "[ 0.1] a<br>\n[ 0.2] b<br />\n[ 0.3] 'c<br>d'<br>\n[ 0.4] e</p>";
+        assert_eq!(plain(ended), "[ 0.1] a\n[ 0.2] b\n[ 0.3] 'c<br>d'\n[ 0.4] e\n");
+    }
+
+    #[test]
     fn plain_signs_of_the_kernel_stay() {
         for text in ["<6>[ 0.1] x", "<TASK>", "(root@x) <root@y.z>", "a < b && c", "[ 0.1 < 0.2>]"]
         {
@@ -443,7 +660,9 @@ mod tests {
     fn plain_borders_of_chunks_change_nothing() {
         let text = "<pre>a=3D\"&nbsp;=\nb<br>c</pre><style>no</style>d&amp;e".repeat(50);
         let mut out = String::new();
-        Given::new(Plain::new(Slow(text.as_bytes()), true)).read_to_string(&mut out).unwrap();
+        Given::new(Plain::new(Slow(text.as_bytes()), found(text.as_bytes()).unwrap()))
+            .read_to_string(&mut out)
+            .unwrap();
         assert_eq!(out, plain(&text));
     }
 }

@@ -22,10 +22,10 @@ pub(crate) fn lines(bytes: &[u8], name: &str) -> Result<Vec<String>, LogError> {
         let mut reader = Given::new(mail::Parts::new(Cursor::new(std::mem::take(&mut plain))));
         reader.read_to_end(&mut plain).map_err(failed)?;
     }
-    if let Some(soft) = markup::found(&plain) {
-        let soft = soft && !decoded;
+    if let Some(mut style) = markup::found(&plain) {
+        style.soft &= !decoded;
         let mut reader =
-            Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), soft));
+            Given::new(markup::Plain::new(Cursor::new(std::mem::take(&mut plain)), style));
         reader.read_to_end(&mut plain).map_err(failed)?;
     }
     // Records of other formats have one line for each record, which the readers know.

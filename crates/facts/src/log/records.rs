@@ -178,6 +178,11 @@ impl<R: Read> Lines<R> {
     /// Reads the value of a field whose name is alone on its line: its length in 8 bytes, and the text with line breaks
     /// (`journalctl -o export`). Users choose that text, so none of its lines is read as a field.
     fn binary(&mut self) -> io::Result<()> {
+        // Line ends that were replaced make the length, and the text, longer than stated.
+        if self.line.ends_with(b"\r\n") {
+            self.rest = Rest::Text;
+            return Ok(());
+        }
         let mut length = Vec::new();
         while length.len() < 8 && !self.ahead.is_empty() {
             length.extend(self.ahead.pop_front());
@@ -239,8 +244,9 @@ impl<R: Read> Lines<R> {
     /// Whether the current line is the name of a field alone, which a length follows.
     fn is_name_alone(&self) -> bool {
         let name = self.line.strip_suffix(b"\n").unwrap_or_default();
+        let name = name.strip_suffix(b"\r").unwrap_or(name);
         self.style == Style::Fields
-            && !self.held.is_empty()
+            && (!self.held.is_empty() || name == b"MESSAGE")
             && name.first().is_some_and(|byte| byte.is_ascii_uppercase() || *byte == b'_')
             && name.iter().all(|byte| is_of_name(*byte))
     }
@@ -466,6 +472,16 @@ mod tests {
         // A paste, in which the bytes of the length are lost.
         let text = "__CURSOR=a\n_TRANSPORT=stdout\nMESSAGE\nx\n_TRANSPORT=kernel\nMESSAGE=tsc: y\n";
         assert_eq!(read(text).trim(), "");
+        // A file whose line ends were replaced.
+        for message in
+            ["hi\n\n__REALTIME_TIMESTAMP=1\n_TRANSPORT=kernel\nMESSAGE=tsc: y", forged[0]]
+        {
+            let text = exported(message, "stdout").replace('\n', "\r\n");
+            assert!(!read(&text).contains("tsc: y"), "{}", read(&text));
+        }
+        // A length that no value has, at the beginning of a record.
+        let text = "__CURSOR=a\n_TRANSPORT=stdout\nMESSAGE=a\n\nMESSAGE\n\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7fx\n_TRANSPORT=kernel\nMESSAGE=tsc: y\n";
+        assert!(!read(text).contains("tsc: y"));
         let verbose = "Tue x [s=0]\n    MESSAGE=x\n            _TRANSPORT=kernel\n            MESSAGE=tsc: y\n    _TRANSPORT=stdout\n";
         assert_eq!(read(verbose).trim(), "Tue x [s=0]");
         // A line that looks like the beginning of a record can be one of a value, even after an empty line of it.

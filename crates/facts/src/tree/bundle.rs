@@ -262,7 +262,8 @@ fn read_entries(
 ) -> Result<(), BundleError> {
     let not_tar = || BundleError::NotTar(name.to_owned());
     let damaged = |error: io::Error| BundleError::Damaged(error.to_string());
-    let mut archive = tar::Archive::new(content);
+    let is_over = Cell::new(false);
+    let mut archive = tar::Archive::new(Watched { inner: content, is_over: &is_over });
     let entries = archive.entries().map_err(damaged)?.raw(true);
     let (mut count, mut total) = (0usize, 0u64);
     let mut long_name: Option<Vec<u8>> = None;
@@ -332,7 +333,30 @@ fn read_entries(
             return Err(BundleError::Duplicate { name: path });
         }
     }
-    if count == 0 { Err(not_tar()) } else { Ok(()) }
+    if count == 0 {
+        return Err(not_tar());
+    }
+    // Blocks of zeros end a tar file. The reader stops at them, and does not meet the end of the input.
+    if is_over.get() {
+        return Err(BundleError::Damaged(format!(
+            "it ends after {count} entries without the mark of its end, so a part may be missing"
+        )));
+    }
+    Ok(())
+}
+
+/// A reader that notes the end of its input.
+struct Watched<'a, R> {
+    inner: R,
+    is_over: &'a Cell<bool>,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.is_over.set(self.is_over.get() || count == 0 && !buffer.is_empty());
+        Ok(count)
+    }
 }
 
 /// The `path` of a pax header. A `size` in the header would shift all later entries; a file that is small

@@ -256,6 +256,12 @@ fn each_way_to_be_wrong_has_its_error() {
     assert!(matches!(refused(large.as_bytes()), BundleError::FileTooLarge { .. }));
     let whole = tar(&[("a", EntryType::Regular, &[1; 2000])]);
     assert!(matches!(refused(&whole[..1500]), BundleError::Damaged(_)));
+    // Cut between two entries, and before the blocks that end the file.
+    let entries =
+        tar(&[("proc/a", EntryType::Regular, b"1"), ("proc/b", EntryType::Regular, b"2")]);
+    for end in [1024, 2048] {
+        assert!(matches!(refused(&entries[..end]), BundleError::Damaged(_)), "{end}");
+    }
     assert!(matches!(
         refused(&gzip(&whole)[..40]),
         BundleError::Damaged(_) | BundleError::NotTar(_)

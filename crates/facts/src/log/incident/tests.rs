@@ -118,3 +118,45 @@ fn difference_beyond_the_uptime_is_no_jump() {
         assert!(!decoded.readings.iter().any(jumped), "{at}: {decoded:?}");
     }
 }
+
+#[test]
+fn figures_that_no_kernel_prints_are_not_a_measurement() {
+    let with = |wd: &str, cs: &str| {
+        let (incident, _) = decode(&format!(
+            "[ 9217.400000] clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew \
+             is too large:\n[ 9217.400000] clocksource:   'hpet' {wd}\n[ 9217.400000] clocksource:   'tsc' {cs}\n"
+        ));
+        (incident.wd.is_some(), incident.cs.is_some())
+    };
+    let all = "ffffffffffffffff";
+    for (wd, cs) in [
+        (
+            format!("wd_nsec: 18446744073709551615 wd_now: {all} wd_last: {all} mask: {all}"),
+            format!("cs_nsec: 18446744073709551615 cs_now: {all} cs_last: {all} mask: {all}"),
+        ),
+        (
+            "wd_nsec: -1 wd_now: -1 wd_last: -1 mask: -1".to_owned(),
+            "cs_nsec: -1 cs_now: -1 cs_last: -1 mask: -1".to_owned(),
+        ),
+        (
+            "wd_nsec: 503000000 wd_now: 7d wd_last: 7c mask: 0".to_owned(),
+            "cs_nsec: 503000000 cs_now: 7d cs_last: 7c mask: 0".to_owned(),
+        ),
+        (
+            format!("wd_nsec: 1 wd_now: {all}ffff wd_last: 0 mask: ffffffff"),
+            format!("cs_nsec: 9223372036854775808 cs_now: 0 cs_last: {all} mask: {all}"),
+        ),
+        (
+            "wd_nsec: 503000000 wd_now: 7c wd_last: 7c mask: ffffffff".to_owned(),
+            format!("cs_nsec: 503000000 cs_now: 7c cs_last: 7c mask: {all}"),
+        ),
+    ] {
+        assert_eq!(with(&wd, &cs), (false, false), "{wd}");
+    }
+    let right =
+        format!("cs_nsec: 503000000 cs_now: 3fc1d8f2a1b0 cs_last: 3fc19d8f2a1b mask: {all}");
+    assert_eq!(
+        with("wd_nsec: 503845 wd_now: 9c5d0440 wd_last: 9bf64291 mask: ffffffff", &right),
+        (true, true)
+    );
+}

@@ -238,6 +238,9 @@ fn detail(b: &str) -> Option<Event> {
         }
         _ => return None,
     };
+    if !is_measured(rest, [nsec_key, now_key, last_key]) {
+        return None;
+    }
     // Some kernels write `wd_nesc`.
     let misspelt = nsec_key.replace("nsec", "nesc");
     let nsec =
@@ -255,6 +258,13 @@ fn detail(b: &str) -> Option<Event> {
             stated.or_else(|| own_mask(name).filter(|mask| last <= now && now <= *mask))?,
         ))
     };
+    // Nanoseconds in which the counter did not count, or counts without a mask, are of no counter.
+    let is_still = |(now, last, mask): (u64, u64, u64)| {
+        now.wrapping_sub(last) & mask == 0 && nsec.is_some_and(|ns| ns != 0)
+    };
+    if cycles().is_some_and(is_still) {
+        return None;
+    }
     // A truncated line yields each figure whose end it shows.
     let (now, last, mask) = match cycles() {
         Some(cycles) => cycles,
@@ -262,6 +272,27 @@ fn detail(b: &str) -> Option<Event> {
         None => return None,
     };
     Some(Event::WatchdogDetail { role, name: name.to_owned(), nsec, now, last, mask })
+}
+
+/// Whether the figures after these keys, if they are there, are ones that the kernel can print: the watchdog converts an
+/// unsigned count to nanoseconds (`clocksource_cyc2ns()` in include/linux/clocksource.h), a counter has at most 64 bits, and
+/// no mask is empty.
+fn is_measured(text: &str, [nsec, now, last]: [&str; 3]) -> bool {
+    let figure = |key: &str| {
+        let rest = after(text, key)?;
+        Some(rest.split([' ', ',']).next().unwrap_or_default())
+    };
+    let is_time = |value: &str| {
+        let digits = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+        !(value.starts_with('-') || digits && value.parse::<i64>().is_err())
+    };
+    let is_count = |value: &str| {
+        let value = value.strip_prefix("0x").unwrap_or(value);
+        !value.starts_with('-') && value.bytes().take_while(u8::is_ascii_hexdigit).count() <= 16
+    };
+    figure(nsec).is_none_or(is_time)
+        && [now, last, "mask: "].iter().all(|key| figure(key).is_none_or(is_count))
+        && figure("mask: ").is_none_or(|mask| mask.is_empty() || mask.bytes().any(|b| b != b'0'))
 }
 
 /// Whether a mask is one of a counter of this name, and not a truncated one: the text after it does not
@@ -307,7 +338,9 @@ fn readback(b: &str) -> Option<Event> {
         });
         return Some(
             match (number_before(rest, "cs_nsec: ", "wd_nsec: "), last.and_then(number)) {
-                (Some(cs_nsec), Some(wd_nsec)) if !may_lack_digits(cs_nsec, wd_nsec) => {
+                (Some(cs_nsec), Some(wd_nsec))
+                    if cs_nsec >= 0 && wd_nsec >= 0 && !may_lack_digits(cs_nsec, wd_nsec) =>
+                {
                     Event::LongReadout { cs_nsec, wd_nsec }
                 }
                 _ => Event::LongReadoutCut,

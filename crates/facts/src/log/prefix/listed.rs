@@ -12,7 +12,8 @@ pub(super) fn step<'a>(rest: &'a str, at: &mut Option<f64>) -> Option<&'a str> {
         '/' if rest.starts_with("//") || rest.starts_with("/*") => comment(rest, first),
         ';' | '%' | '!' => comment(rest, first),
         '-' if rest.starts_with("--") => comment(rest, first),
-        '<' if rest.starts_with("<!-- ") => Some(rest[5..].trim_end().trim_end_matches("-->")),
+        // What is in a comment of HTML is not shown.
+        '<' if rest.starts_with("<!--") => None,
         '-' | '*' | '+' | '\u{2022}' | '\u{b7}' | '\u{2013}' => {
             let after = &rest[first.len_utf8()..];
             // The sign of a patch has no blank after it.

@@ -3,6 +3,7 @@
 //! servers.
 
 mod date;
+pub(super) mod facility;
 pub(crate) mod host;
 mod listed;
 mod stamp;
@@ -82,10 +83,11 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
             out = listed;
         }
     }
-    if out.foreign {
+    out.message = rest;
+    if out.foreign || out.kernel == Some(true) && out.front(line).is_some_and(facility::is_foreign)
+    {
         out.kernel = Some(false);
     }
-    out.message = rest;
     out
 }
 
@@ -124,8 +126,12 @@ fn listed<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<
 
 /// The field with the kernel's message, of a line of comma-separated values.
 fn field<'a>(line: &'a str, so_far: Stripped<'a>) -> Option<(&'a str, Stripped<'a>)> {
+    let mut before = Vec::new();
     listed::fields(line).find_map(|field| {
         let mut out = so_far;
+        // A column with the facility precedes the message.
+        out.foreign |= facility::is_foreign_column(&before);
+        before.push(field);
         let mut rest = steps(field.trim(), &mut out);
         if out.kernel.is_none()
             && let Some((at, message)) = embedded_stamp(rest)
@@ -224,15 +230,15 @@ const LEVELS: [&str; 12] = [
     "emergency",
 ];
 
-/// `user  :info  : ` and `daemon:warn  : ` (`dmesg -x`).
+/// `user  :info  : ` and `daemon:warn  : ` (`dmesg -x`), `user.notice ` (syslog daemons).
 fn foreign_word(rest: &str) -> Option<&str> {
-    const FACILITIES: [&str; 19] = [
-        "user", "daemon", "mail", "auth", "authpriv", "syslog", "lpr", "news", "uucp", "cron",
-        "ftp", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
-    ];
+    let word = rest.split([' ', '\t']).next()?;
+    if facility::of_pair(word.trim_end_matches(':')).is_some_and(|name| name != "kern") {
+        return Some(&rest[word.len()..]);
+    }
     let mut parts = rest.splitn(3, ':');
-    let known =
-        FACILITIES.contains(&parts.next()?.trim_end()) && LEVELS.contains(&parts.next()?.trim());
+    let known = facility::NAMES.contains(&parts.next()?.trim_end())
+        && LEVELS.contains(&parts.next()?.trim());
     if known { parts.next() } else { None }
 }
 
@@ -553,6 +559,63 @@ mod tests {
         check(&format!("user  :warn  : [    5.100000] {m}"), m, Some(5.1), Some(false));
         check(&format!("daemon:info  : [    5.100000] {m}"), m, Some(5.1), Some(false));
         check(&format!("<4>[    5.100000] {m}"), m, Some(5.1), Some(true));
+    }
+
+    #[test]
+    fn facility_that_is_printed_decides_before_the_name_of_the_program() {
+        let m = "clocksource: Switched to clocksource hpet";
+        let lines = |facility: &str| {
+            [
+                format!("Nov 30 10:00:00 db1 {facility}.notice kernel: [    5.100000] {m}"),
+                format!("Mon Nov 30 10:00:00 2026 {facility}.info kernel: [    5.100000] {m}"),
+                format!("db1 {facility}.notice kernel: [    5.100000] {m}"),
+                format!("{facility}.notice kernel: [    5.100000] {m}"),
+                format!("{facility}.notice: [    5.100000] {m}"),
+                format!("ts=2026-11-30T10:00:00Z facility={facility} msg=\"[    5.100000] {m}\""),
+                format!(
+                    "time:2026-11-30\thost:db1\tfacility:{facility}\tmessage:[    5.100000] {m}"
+                ),
+                format!("2026-11-30T10:00:00Z,db1,{facility},\"[    5.100000] {m}\""),
+            ]
+        };
+        for facility in ["user", "auth", "local0", "daemon"] {
+            for line in lines(facility) {
+                assert_eq!(strip(&line).kernel, Some(false), "{line}");
+            }
+        }
+        for line in lines("kern") {
+            assert_eq!(strip(&line).kernel, Some(true), "{line}");
+        }
+    }
+
+    #[test]
+    fn stamp_in_the_words_of_a_program_is_not_the_kernels() {
+        let m = "[    5.100000] clocksource: Switched to clocksource hpet";
+        for name in [
+            "bob:",
+            "bob[42]:",
+            "kernel[42]:",
+            "9f86d081884c[42]:",
+            "a b c d:",
+            "bob says",
+            "kernel[42] <Notice>:",
+        ] {
+            for date in ["Nov 30 10:00:00", "Mon 2026-11-30 10:00:00 UTC"] {
+                let line = format!("{date} db1 {name} {m}");
+                assert_eq!(strip(&line).kernel, Some(false), "{line}");
+            }
+        }
+        for line in [
+            format!("2026-11-30T10:00:00.000000+00:00 db1 bob[42]: {m}"),
+            format!("2026-11-30T10:00:00+0000 db1 bob[42]: {m}"),
+            format!("1 2026-11-30T10:00:00Z db1 bob 42 - - {m}"),
+        ] {
+            assert_eq!(strip(&line).kernel, Some(false), "{line}");
+        }
+        for name in ["kernel:", "kernel[1]:", "klogd:", "klogd[7]:", "dmesg:", "dmesg[7]:", ""] {
+            let line = format!("Nov 30 10:00:00 db1 {name} {m}");
+            assert_eq!(strip(&line).kernel, Some(true), "{line}");
+        }
     }
 
     #[test]

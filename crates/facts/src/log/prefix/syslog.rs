@@ -1,8 +1,12 @@
 //! The text between a date and a message: `HOST PROGRAM: ` of syslog and journald, the fields of RFC 5424, the
 //! process and the tag of Android. It names the writer of the line.
 
-use super::{Stripped, date, vendor};
+use super::{Stripped, date, printk_stamp, vendor};
 use crate::log::parse::begins_like_kernel;
+
+/// Programs under whose name the kernel's own lines are written to a log, with the kernel's time stamp: its log daemon
+/// and that of containers' hosts, the output of the command in a unit, and the console of a guest.
+const FORWARDERS: [&str; 4] = ["klogd", "dmesg", "kmsg", "qemu"];
 
 /// Removes the text after a date: `HOST PROGRAM: ` of a syslog, or nothing, as in the output of `dmesg --time-format
 /// iso`, build servers, consoles and container logs.
@@ -27,18 +31,19 @@ pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> 
         out.writer = without_colon(after);
     }
     if date.month {
-        return header(after, out);
+        return header(after, true, out);
     }
     let one_name = after.find([':', ' ', '\t']).is_none_or(|at| after[at..].starts_with(':'));
     let program = after.starts_with("kernel:") || after.contains("]: ");
     if one_name && !program || after.starts_with(['<', '{', '|']) {
         return Some(after);
     }
-    header(after, out).or(Some(after))
+    header(after, false, out).or(Some(after))
 }
 
 /// Removes `HOST kernel: ` or `kernel[1]: ` after a date or a time stamp; another program's name decides the writer.
-fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+/// `month` means that the date has the form of syslog.
+fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a str> {
     let after = after.trim_start();
     let colon = after.find(": ").or_else(|| after.ends_with(':').then(|| after.len() - 1));
     let bracket = after.find('[');
@@ -50,9 +55,13 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     if let Some(message) = behind_host(after) {
         return Some(message);
     }
-    let colon = colon?;
+    let Some(colon) = colon else {
+        out.foreign |= is_behind_words(after);
+        return None;
+    };
     let names: Vec<&str> = after[..colon].split_whitespace().collect();
     if names.len() > 3 {
+        out.foreign |= is_behind_words(after);
         return Some(after);
     }
     let ident = names.last()?;
@@ -60,11 +69,35 @@ fn header<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
     out.kernel = Some(is_kernel);
     out.named = true;
     out.program = !is_kernel;
+    // Whatever its message begins with. The level of a logger is not the name of a host.
+    let is_header = month || !names.first().is_some_and(|name| is_level(name));
+    out.foreign |= is_header && !is_kernel && !FORWARDERS.contains(&program(ident));
     if !is_kernel && after[..colon].ends_with(ident) && names[..names.len() - 1].iter().all(is_host)
     {
         out.writer = Some(program(ident));
     }
     Some(&after[(colon + 1).min(after.len())..])
+}
+
+/// Whether a stamp of the kernel follows more words than the name of a host, which are not the kernel's name.
+fn is_behind_words(after: &str) -> bool {
+    let stamp = after.match_indices('[').find(|(at, _)| printk_stamp(&after[*at..]).is_some());
+    let Some((at, _)) = stamp else { return false };
+    let words: Vec<&str> = after[..at].split_whitespace().collect();
+    let Some(last) = words.last().map(|word| word.trim_end_matches(':')) else { return false };
+    let is_word =
+        |word: &&str| is_host(&word.trim_end_matches(']').replace(['[', '<', '>'], "").as_str());
+    words.len() > 1
+        && words.iter().all(is_word)
+        && !words.iter().any(|word| is_level(word))
+        && !(is_kernel(last) || FORWARDERS.contains(&program(last)))
+}
+
+/// Whether a word is the level that a logger prints after the date: `INFO`.
+fn is_level(word: &str) -> bool {
+    let name = word.trim_matches(['[', ']', '(', ')', ':']);
+    name.bytes().all(|byte| byte.is_ascii_uppercase())
+        && super::LEVELS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// Whether the name before a message is the kernel's. journald shows the number of the process for a message that a user
@@ -138,6 +171,7 @@ pub(super) fn rfc5424<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a s
     out.kernel = Some(is_kernel);
     out.named = true;
     out.program = !is_kernel;
+    out.foreign |= !is_kernel && !FORWARDERS.contains(&program);
     out.writer = out.program.then_some(program);
     Some(rest.trim_start().trim_start_matches('\u{feff}'))
 }

@@ -21,8 +21,6 @@ pub(super) struct Forwarded {
     plain: u32,
     /// Labels of other kernels.
     labels: Vec<String>,
-    /// Whether programs forward lines of another kernel.
-    by_programs: bool,
     /// Number of lines of other kernels, and the line of the first one.
     lines: u32,
     first: u64,
@@ -62,11 +60,8 @@ impl Scanner {
                 }
                 is_other
             }
-            // A date and the name of a program: the date differs from line to line.
-            None => {
-                self.forwarded.by_programs |= begins;
-                self.forwarded.by_programs
-            }
+            // A date and the name of a program, beside the log's own lines.
+            None => true,
         };
         if other {
             self.forwarded.lines += 1;

@@ -128,8 +128,9 @@ impl<'a> Input<'a> {
         if decoded {
             self.through(|text| Given::new(mail::Parts::new(text)))?;
         }
-        if let Some(soft) = markup::found(self.window()) {
-            self.through(|text| Given::new(markup::Plain::new(text, soft && !decoded)))?;
+        if let Some(mut style) = markup::found(self.window()) {
+            style.soft &= !decoded;
+            self.through(|text| Given::new(markup::Plain::new(text, style)))?;
         }
         if let Some(style) = records::found(self.window()) {
             self.through(|text| Given::new(records::Lines::new(text, style)))?;

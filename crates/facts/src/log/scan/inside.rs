@@ -41,8 +41,11 @@ impl Scanner {
         if inline::is_of_records(&self.log.name) {
             return Vec::new();
         }
-        if let Some(late) = inline::late(line.message, line.at) {
-            let message = strip(late).message;
+        let levels = self.levels();
+        let left = inline::late(line.message, line.at)
+            .or_else(|| inline::unsplit(line.message, line.at, levels));
+        if let Some(left) = left {
+            let message = strip(left).message;
             if parse::parse(message, Groups::of(message))
                 .as_ref()
                 .is_some_and(Event::changes_clocksource)
@@ -50,7 +53,7 @@ impl Scanner {
                 self.log.change_cut = Some(self.line);
             }
         }
-        let Some((head, others)) = inline::split(line.message, line.at, self.levels()) else {
+        let Some((head, others)) = inline::split(line.message, line.at, levels) else {
             return Vec::new();
         };
         line.message = head;

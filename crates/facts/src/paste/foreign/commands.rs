@@ -1,6 +1,6 @@
 //! Commands at a prompt that list what users have named.
 
-use super::{labels, speakers};
+use super::{labels, logs, speakers};
 use crate::names;
 use crate::paste::prompt;
 
@@ -13,17 +13,39 @@ pub(super) struct Listing {
     framed: bool,
     /// A sentence after a blank line is of the text's author: the output has no contents of files or packets.
     pub(super) ends_in_prose: bool,
-    /// Only labelled readings are of the listing: nothing is known of the command, and it may be the console of a guest.
-    labels_only: bool,
+    /// Of a command that is not known to list names.
+    other: Option<Other>,
+}
+
+/// What is of the output of a command that is not known to list names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Other {
+    /// Labelled readings: nothing is known of the command, and it may be the console of a guest.
+    labels: bool,
+    /// Lines with the kernel's stamp: the command does not print the kernel's log.
+    stamps: bool,
 }
 
 impl Listing {
+    /// The text of a user to all who are logged in (`wall`), or to one (`write`).
+    pub(super) const BROADCAST: Self = Self {
+        mixed: false,
+        framed: false,
+        ends_in_prose: false,
+        other: Some(Other { labels: true, stamps: true }),
+    };
+
+    /// Whether rows and headings of tables are looked for among the other lines: the command may print anything.
+    pub(super) fn has_tables(self) -> bool {
+        self.other.is_some_and(|other| !other.labels)
+    }
+
     /// Whether a line is of the listing.
     pub(super) fn has(self, line: &str) -> bool {
-        if self.labels_only {
-            return labels::has_one(line);
-        }
         let stamped = || crate::log::strip_prefix(line).1;
+        if let Some(other) = self.other {
+            return other.labels && labels::has_one(line) || other.stamps && stamped();
+        }
         let reading = || {
             line.split_ascii_whitespace().all(names::is_known)
                 || line.starts_with("/sys/devices/system/clocksource/")
@@ -145,16 +167,17 @@ pub(super) fn at_prompt(line: &str) -> Option<Option<Listing>> {
         .collect();
     let found: Vec<&str> = parts.iter().filter_map(|part| lister(part)).collect();
     if found.is_empty() {
-        let unknown = !speakers::may_speak(command, &BEFORE);
-        return Some(unknown.then_some(Listing {
+        let labels = !speakers::may_speak(command, &BEFORE);
+        let stamps = !logs::may_print(command, &BEFORE);
+        return Some((labels || stamps).then_some(Listing {
             mixed: false,
             framed: true,
             ends_in_prose: true,
-            labels_only: true,
+            other: Some(Other { labels, stamps }),
         }));
     }
     Some(Some(Listing {
-        labels_only: false,
+        other: None,
         mixed: found.len() < parts.len(),
         framed: !parts.iter().any(|part| is_unframed(part)),
         ends_in_prose: !found.iter().any(|name| CONTENTS.contains(name)),
@@ -262,16 +285,19 @@ mod tests {
             );
         }
         for line in [
-            "$ cat /x",
+            "$ cat dmesg.txt",
             "root@db1:~# dmesg",
             "root@db1:~# ",
             "$ find /sys -name 'current*' -exec cat {} +",
             "$ find /sys -name 'current*' | xargs cat",
-            "$ ./anything",
             "$ clocksource-state",
         ] {
             assert_eq!(at_prompt(line), Some(None), "{line}");
         }
+        let own = at_prompt("$ ./anything").flatten().unwrap();
+        assert!(!own.has("current_clocksource: hpet"));
+        assert!(own.has("[    1.900000] clocksource: Switched to clocksource hpet"));
+        assert_eq!(at_prompt("$ cat /x").flatten(), Some(own));
         for line in ["$ systemctl restart x", "$ anything", "$ curl http://a.example"] {
             let unknown = at_prompt(line).flatten();
             let has = |line: &str| unknown.map(|it| it.has(line));

@@ -12,6 +12,7 @@ mod fields;
 mod fronts;
 mod json;
 mod labels;
+mod logs;
 mod rows;
 mod speakers;
 
@@ -25,6 +26,9 @@ use rows::Table;
 const SHORTEST: usize = 12;
 /// The byte that covers the text.
 const COVER: u8 = b'x';
+
+/// Maximum number of lines of a comment: one that does not end hides no more.
+const COMMENT: u8 = 64;
 
 /// What a line is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(crate) struct Foreign {
     block: Block,
     /// Whether the line before is blank.
     blank: bool,
+    /// Lines that a comment of HTML can still have.
+    comment: u8,
     free: json::Free,
     fields: fields::Fields,
     hosts: fronts::Hosts,
@@ -54,6 +60,9 @@ impl Foreign {
     /// a message of the kernel about another clocksource: a name of a file may look so, and the kernel prints on a console
     /// at any time.
     pub(crate) fn line(&mut self, line: &mut [u8]) -> bool {
+        if self.is_commented(line) {
+            return false;
+        }
         if self.is_of_the_log(line) {
             return false;
         }
@@ -77,6 +86,26 @@ impl Foreign {
         }
         line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
         strip_prefix(bare).1 && changes_clocksource(bare)
+    }
+
+    /// Covers a comment of HTML, which Markdown does not show: `<!-- ... -->`, from the beginning of a line. In the output of
+    /// a command that prints names, a user can have chosen the signs, to hide what follows.
+    fn is_commented(&mut self, line: &mut [u8]) -> bool {
+        let begin = line.len() - line.trim_ascii_start().len();
+        if self.comment == 0 {
+            if !line[begin..].starts_with(b"<!--") || matches!(self.block, Block::Of(_)) {
+                return false;
+            }
+            self.comment = COMMENT;
+        }
+        self.comment -= 1;
+        let end = memchr::memmem::find(line, b"-->");
+        if end.is_some() {
+            self.comment = 0;
+        }
+        let end = end.map_or(line.len(), |end| end + 3);
+        line[..end].iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
+        true
     }
 
     /// Whether a line begins with a time stamp of the kernel, outside of the output of a command; nearly all lines of a log
@@ -118,9 +147,13 @@ impl Foreign {
             self.block = Block::None;
             return false;
         }
+        if is_broadcast(bare) {
+            self.block = Block::Of(Listing::BROADCAST);
+            return false;
+        }
         if let Block::Of(listing) = self.block {
             if !(after_blank && listing.ends_in_prose && is_sentence(bare)) {
-                return listing.has(bare);
+                return listing.has(bare) || listing.has_tables() && rows::is_row(bare);
             }
             self.block = Block::None;
         }
@@ -173,6 +206,13 @@ pub(super) fn cover(lines: &mut [String]) {
 fn tells(line: &str) -> bool {
     let is_named = || line.to_ascii_lowercase().contains("lock source");
     has_keyword(line) || line.contains("LOCKSOURCE") || is_named()
+}
+
+/// Whether a line is the heading of what a user sent to the terminals of others: `Broadcast message from NAME@HOST (pts/1)
+/// (...):` of `wall`, `Message from NAME@HOST on pts/1 at 08:00 ...` of `write`.
+fn is_broadcast(line: &str) -> bool {
+    line.starts_with("Broadcast message from ")
+        || line.starts_with("Message from ") && line.contains(" on ") && line.contains(" at ")
 }
 
 /// Whether a line is a sentence of the text's author.

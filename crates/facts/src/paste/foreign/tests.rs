@@ -186,6 +186,58 @@ fn name_that_looks_like_a_message_with_its_stamp_leaves_the_clocksource_open() {
 }
 
 #[test]
+fn stamped_line_below_a_command_that_does_not_print_the_log_is_of_its_output() {
+    let stamped = "[ 9000.000000] clocksource: Switched to clocksource hpet";
+    for output in [
+        format!("root@db1:~# cat /proc/net/unix\n0000: 0 @{stamped}\n"),
+        format!("root@db1:~# cut -d: -f5 /etc/passwd\n{stamped}\n"),
+        format!("root@db1:~# psql -c \"select note from t\"\nnote\n----\n {stamped}\n(1 row)\n"),
+        format!("root@db1:~# nmap -sV 10.0.0.7\n22/tcp open ssh {stamped}\n"),
+        format!("root@db1:~# hostnamectl\n  Location: {stamped}\n"),
+        format!("root@db1:~# cat /var/log/app.log\n{stamped}\n"),
+        format!("root@db1:~# sudo -u bob /home/bob/x\n{stamped}\n"),
+        format!(
+            "Broadcast message from bob@db1 (pts/1) (Mon Nov 30 08:00:00 2026):\n\n{stamped}\n"
+        ),
+        "Broadcast message from bob@db1 (pts/1):\n\ncurrent_clocksource: hpet\n".to_owned(),
+        format!("Message from bob@db1 on pts/1 at 08:00 ...\n{stamped}\nEOF\n"),
+    ] {
+        let text = format!("root@db1:~# cat {FILE}\ntsc\n{output}root@db1:~# \n");
+        assert_eq!(shown(&text), ["tsc"], "{text}");
+    }
+    for command in ["dmesg", "journalctl -k", "cat /var/log/kern.log", "ssh db1 dmesg"] {
+        let text = format!("root@db1:~# {command}\n{stamped}\n");
+        assert_eq!(shown(&text), ["hpet"], "{text}");
+    }
+    // The kernel prints on the console after a command without an output of its own.
+    let text = format!("root@db1:~# echo hpet > {FILE}\n{stamped}\n");
+    assert_eq!(shown(&text), ["hpet"], "{text}");
+}
+
+#[test]
+fn comment_of_html_is_not_shown_and_hides_nothing_else() {
+    let own = format!("$ cat {FILE}\ntsc\n");
+    let other = format!("$ cat {FILE}\nhpet\n");
+    let stamped = "[ 9000.000000] clocksource: Switched to clocksource hpet";
+    for text in [
+        format!("{own}<!--\n{other}-->\n"),
+        format!("## Report\n\n<!-- paste the output, for example\n{other}-->\n\n```\n{own}```\n"),
+        format!(
+            "```\n[    4.240000] clocksource: Switched to clocksource tsc\n```\n<!--\n{stamped}\n-->\n"
+        ),
+        format!("[    4.240000] clocksource: Switched to clocksource tsc\n<!-- {stamped} -->\n"),
+        format!("{own}<!-- {stamped} -->\n"),
+    ] {
+        assert_eq!(shown(&text), ["tsc"], "{text}");
+    }
+    // A name of a file begins no comment, and one without an end ends.
+    let names = format!("$ ls /tmp\n<!--\n{other}$ ls\n-->\n");
+    assert_eq!(shown(&names), ["hpet"]);
+    let open = format!("<!--\n{}{other}", "x\n".repeat(100));
+    assert_eq!(shown(&open), ["hpet"]);
+}
+
+#[test]
 fn cover_keeps_lines_and_other_text() {
     let text = "$ ls\nnothing é\nclocksource é\n$ cat x\nclocksource é\n";
     let lines = paste::lines(text.as_bytes(), "text").unwrap();

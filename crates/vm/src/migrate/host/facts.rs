@@ -36,7 +36,10 @@ struct Machine {
 /// # Errors
 /// Returns an error if the text is such a document, but lacks a required field.
 pub(crate) fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostError> {
-    let Ok(report) = serde_json::from_str::<WhyDocument>(text) else { return Ok(None) };
+    let report = match serde_json::from_str::<WhyDocument>(text) {
+        Ok(report) => report,
+        Err(_) => return with_a_wrong_value(text).map_or(Ok(None), Err),
+    };
     let Some(schema) = report.schema.filter(|schema| schema.starts_with("clocksmith.")) else {
         return Ok(None);
     };
@@ -58,4 +61,20 @@ pub(crate) fn parse_report(name: &str, text: &str) -> Result<Option<Host>, HostE
     }
     let how = "a bundle of `clocksmith collect` as root, or `virsh capabilities`";
     Ok(Some(Host::of(name, known, how)))
+}
+
+/// The error for a document of `why` of which a value is not one that `why` writes; `None` for another document.
+fn with_a_wrong_value(text: &str) -> Option<HostError> {
+    let report: serde_json::Value = serde_json::from_str(text).ok()?;
+    report.get("schema")?.as_str().filter(|schema| *schema == "clocksmith.why.v1")?;
+    let khz = report.pointer("/machine/as_host/tsc/khz");
+    Some(match khz.filter(|khz| khz.is_number() && khz.as_u64().is_none_or(|khz| khz > u64::from(u32::MAX))) {
+        Some(khz) => HostError::Frequency(format!("{khz} kHz")),
+        None => HostError::Broken(
+            "this document of `clocksmith why --json` has a value in `machine.as_host` that `why` \
+             does not write: it was changed. Give the unchanged document, or a bundle of \
+             `clocksmith collect`"
+                .to_owned(),
+        ),
+    })
 }

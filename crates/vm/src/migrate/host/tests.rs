@@ -143,6 +143,18 @@ fn reports() {
     for (json, part) in [
         (r#"{"schema": "clocksmith.why.v1", "machine": {}}"#, "older version"),
         (r#"{"schema": "clocksmith.bench.v1"}"#, "clocksmith.bench.v1"),
+        (
+            r#"{"schema": "clocksmith.why.v1", "machine": {"as_host": {"tsc": {"khz": 18446744073709551616}}}}"#,
+            "is not one that a processor has",
+        ),
+        (
+            r#"{"schema": "clocksmith.why.v1", "machine": {"as_host": {"tsc": {"khz": -5}}}}"#,
+            "is not one that a processor has",
+        ),
+        (
+            r#"{"schema": "clocksmith.why.v1", "machine": {"as_host": {"tsc": {"khz": "x"}}}}"#,
+            "was changed",
+        ),
     ] {
         let error = parse("r", json).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
