@@ -13,7 +13,7 @@ printf '%s\n' "$said" | sed -nE 's/^SKIPPED \[([0-9]+)\] [^ ]+: (.*)$/\1 \2/p' |
     for ((; times > 0; times--)); do echo "skipped: $reason"; done
 done
 # Any code of the interpreter is one of a failure: 77 and 75 are the scripts' own.
-if [ "$code" -ne 0 ] || ! printf '%s\n' "$said" | grep -qE '^=+ ([0-9]+ [a-z]+, )*[0-9]+ passed.* in [0-9.]+s'; then
+if [ "$code" -ne 0 ] || ! printf '%s\n' "$said" | grep -qE '^(=+ )?([0-9]+ [a-z]+, )*[0-9]+ passed.* in [0-9.]+s'; then
     echo "python: the tests failed (pytest's exit code is $code)" >&2
     exit 1
 fi
