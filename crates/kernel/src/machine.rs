@@ -383,8 +383,7 @@ impl Machine {
             let why = "a guest has it only where its hypervisor emulates it";
             self.tsc_adjust = Input::assumed(false, why);
         }
-        let Some((family, model)) = self.model else { return };
-        if !processor::has_no_tsc_adjust(self.vendor.value, family, model) {
+        if !self.is_model_without_tsc_adjust() {
             return;
         }
         // The list of these processors was not checked against a primary source, so a result that depends on it stays
@@ -396,9 +395,13 @@ impl Machine {
     /// Whether the processor is one that has no TSC_ADJUST register, as far as its family and model show.
     #[must_use]
     pub fn lacks_tsc_adjust(&self) -> bool {
+        !self.tsc_adjust.value && self.is_model_without_tsc_adjust()
+    }
+
+    fn is_model_without_tsc_adjust(&self) -> bool {
         let lacks =
             |(family, model)| processor::has_no_tsc_adjust(self.vendor.value, family, model);
-        !self.tsc_adjust.value && self.model.is_some_and(lacks)
+        self.model.is_some_and(lacks)
     }
 
     /// Processors without a constant or a nonstop TSC, and the QEMU models that do not show the flags. A hypervisor may

@@ -150,14 +150,13 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         ));
         shown.push((&told.places.frequency, format!("asks for {:.0} ppm", ppm.abs())));
     } else if let Some(ppm) = told.frequency_ppm.filter(|ppm| ppm.abs() >= most_ppm(daemon)) {
-        let way = if ppm > 0.0 { "slow" } else { "fast" };
         clauses.push(format!(
-            "{daemon} finds the counter {:.0} ppm {way}, but it corrects at most {:.0} ppm: \
+            "{daemon} finds the counter {}, but it corrects at most {:.0} ppm: \
              the counter runs at a wrong rate, or the machine is disturbed",
-            ppm.abs(),
+            slow(ppm),
             most_ppm(daemon)
         ));
-        shown.push((&told.places.frequency, format!("frequency {:.0} ppm {way}", ppm.abs())));
+        shown.push((&told.places.frequency, format!("frequency {}", slow(ppm))));
     }
     let errors = clauses.len();
     if let Some(ppm) = vague_rate(told).filter(|_| told.follows != Some(true)) {
@@ -174,8 +173,7 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
         corrected = Some(evidence);
     }
     let rate = wrong_rate(told, source).map(|(ppm, place)| {
-        let way = if ppm > 0.0 { "slow" } else { "fast" };
-        (ppm, Evidence::new(place.0.clone(), format!("the clock is {:.0} ppm {way}", ppm.abs())))
+        (ppm, Evidence::new(place.0.clone(), format!("the clock is {}", slow(ppm))))
     });
     (!clauses.is_empty()).then(|| Contrary {
         rate,

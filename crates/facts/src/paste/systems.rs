@@ -133,16 +133,12 @@ pub fn other_system(lines: &[String]) -> Option<&'static str> {
     let text = lines.join("\n").to_lowercase();
     let is_part = |c: char| c.is_ascii_alphanumeric();
     let begins = |at: usize| !text[..at].chars().next_back().is_some_and(is_part);
-    let is_linux = LINUX.iter().any(|word| text.match_indices(word).any(|(at, _)| begins(at)));
-    if is_linux {
+    // A release may follow: `FreeBSD13`, `omniosce`.
+    let has = |word: &str| text.match_indices(word).any(|(at, _)| begins(at));
+    if LINUX.iter().any(|word| has(word)) {
         return None;
     }
-    let named = || {
-        NAMES.iter().find_map(|(word, name)| {
-            // A release may follow: `FreeBSD13`, `omniosce`.
-            text.match_indices(word).any(|(at, _)| begins(at)).then_some(*name)
-        })
-    };
+    let named = || NAMES.iter().find(|(word, _)| has(word)).map(|(_, name)| *name);
     lines.iter().find_map(of_output).or_else(|| lines.iter().find_map(of_command)).or_else(named)
 }
 
