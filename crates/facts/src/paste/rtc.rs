@@ -16,7 +16,7 @@ const DAY_S: i64 = 86_400;
 
 fn read(page: &mut Page<'_>, at: usize) -> usize {
     let Some((time, date, end)) = field(page, at).or_else(|| file(page, at)) else { return 0 };
-    let Some((shown, _)) = wall(page, at, end) else { return 0 };
+    let Some(shown) = wall(page, at, end) else { return 0 };
     let of_day = shown.rem_euclid(DAY_S);
     let ahead = match date {
         Some(days) => days * DAY_S + time - shown,
@@ -61,8 +61,8 @@ fn file(page: &Page<'_>, at: usize) -> Option<(i64, Option<i64>, usize)> {
     Some((time, below.or_else(above), if below.is_some() { at + 4 } else { at + 2 }))
 }
 
-/// The output of `date` near a reading in seconds since 1970, and its line.
-fn wall(page: &Page<'_>, at: usize, end: usize) -> Option<(i64, usize)> {
+/// The output of `date` near a reading, in seconds since 1970.
+fn wall(page: &Page<'_>, at: usize, end: usize) -> Option<i64> {
     let near = (at.saturating_sub(NEAR)..at).rev().chain(end..page.len().min(end + NEAR));
     near.filter(|line| {
         let command = prompt::read(page.line(*line))
@@ -71,7 +71,7 @@ fn wall(page: &Page<'_>, at: usize, end: usize) -> Option<(i64, usize)> {
     })
     .find_map(|line| {
         let (seconds, zone) = date_seconds(page.line(line + 1))?;
-        Some((seconds - ahead_of_utc(zone)?, line + 1))
+        Some(seconds - ahead_of_utc(zone)?)
     })
 }
 

@@ -69,6 +69,11 @@ fn is_document(path: &str) -> bool {
     DOCUMENTS.iter().any(|end| name.len() > end.len() && name.to_ascii_lowercase().ends_with(end))
 }
 
+/// Whether the name of a document is also one of a file with a log or another output.
+fn may_be_an_output(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".txt")
+}
+
 /// The last line of the patch of a document that begins in a line.
 fn patched(lines: &[String], at: usize) -> Option<usize> {
     let line = lines[at].trim();
@@ -107,9 +112,8 @@ fn reviewed(lines: &[String], at: usize) -> Option<usize> {
     if !lines[at + 1..first].iter().all(is_said) {
         return None;
     }
-    // A file with an output may have such a name, and a table in it signs at the beginning of lines.
-    let is_text = path.to_ascii_lowercase().ends_with(".txt");
-    if is_text && !is_hunk(&lines[first]) {
+    // A table in a file with an output may have signs at the beginning of lines.
+    if may_be_an_output(path) && !is_hunk(&lines[first]) {
         return None;
     }
     changes(lines, path, first)
@@ -134,10 +138,8 @@ fn changes(lines: &[String], path: &str, from: usize) -> Option<usize> {
     if !block().any(|at| lines[at].trim_start().starts_with(['+', '@'])) {
         return None;
     }
-    // A log may also have such a name.
-    let is_text = path.to_ascii_lowercase().ends_with(".txt");
     let unsigned = |line: &str| strip_prefix(line.trim_start().trim_start_matches(['+', '-'])).1;
-    if is_text && (from..=last).any(|at| unsigned(&lines[at])) {
+    if may_be_an_output(path) && (from..=last).any(|at| unsigned(&lines[at])) {
         return None;
     }
     let context = (last + 1..lines.len())
