@@ -160,6 +160,10 @@ done < <(
         git grep --no-color -lzIE "$marks" -- . || true
     } | sort -zu
 )
+# Keys by their first line, whatever their name. Tests have keys of servers that exist only there.
+while IFS= read -r -d '' file; do
+    complain "$file" "a private key"
+done < <(git grep --no-color -lzIE '^-----BEGIN ([A-Z]+ )*PRIVATE KEY( BLOCK)?-----' -- . ':!*/fixtures/*' || true)
 # Line ends of others, but in samples of such input; and scripts that cannot be called.
 while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2

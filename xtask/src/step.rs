@@ -69,10 +69,31 @@ impl Stop {
     }
 
     pub(crate) fn no_network(reason: impl Into<String>) -> Stop {
-        Stop::Skip { reason: reason.into(), network: true }
+        let reason = reason.into();
+        let reason = match reason.contains("network") {
+            true => reason,
+            false => format!("{reason}: the network is missing"),
+        };
+        Stop::Skip { reason, network: true }
     }
 
     pub(crate) fn fail(why: impl Into<String>) -> Stop {
         Stop::Fail(why.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_network_is_named_once() {
+        for (said, reason) in [
+            ("pip cannot install pytest", "pip cannot install pytest: the network is missing"),
+            ("no network, so no packages", "no network, so no packages"),
+        ] {
+            let found = Stop::no_network(said);
+            assert_eq!(found, Stop::Skip { reason: reason.to_owned(), network: true });
+        }
     }
 }

@@ -77,6 +77,9 @@ fn tree_refuses_each_of_these() {
     for name in ["aux.md", "a:b", ".env", "id_rsa"] {
         tree.file(name, "text\n");
     }
+    let key = ["-----BEGIN OPENSSH ", "PRIVATE KEY-----\nb3Blbn\n"].concat();
+    tree.file("docs/deploy.pem", &key);
+    tree.file("crates/a/fixtures/server.pem", &key);
     tree.file("large.txt", &"a line\n".repeat(200_000));
     tree.file("a.sh", "#!/bin/bash\nif true; then\n");
     tree.file("b.py", "def f(:\n");
@@ -100,6 +103,7 @@ fn tree_refuses_each_of_these() {
         "a:b has a name that Windows cannot have",
         ".env is an environment of one machine",
         "id_rsa is a key",
+        "docs/deploy.pem is a private key",
         "large.txt is a file of more than 1 MiB",
         "a.sh: line 3: syntax error",
         "b.py: invalid syntax",
@@ -115,7 +119,7 @@ fn tree_refuses_each_of_these() {
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
-    assert!(!text.contains("old.rs"), "{text}");
+    assert!(!text.contains("old.rs") && !text.contains("server.pem"), "{text}");
 }
 
 #[test]
