@@ -13,8 +13,9 @@ const MARKS: [char; 7] = [' ', '\t', '>', '-', '*', '+', '`'];
 pub(super) fn by_label(lines: &[String]) -> Option<String> {
     let (content, label) = found(lines)?;
     // What no machine printed contradicts nothing.
-    let of_no_machine = owner::of_no_machine(lines);
-    let imagined = owner::imagined(lines);
+    let records = owner::records(lines);
+    let of_no_machine = owner::of_no_machine(lines, &records);
+    let imagined = owner::imagined(lines, &records);
     let is_real = |at: usize| {
         !of_no_machine.get(at).is_some_and(|none| *none)
             && !imagined.iter().any(|range| range.contains(&at))

@@ -319,9 +319,13 @@ impl Pasted {
         let further = of_records(lines);
         // A manual shows outputs that no real machine printed, and a changelog quotes messages.
         let examples = is_manual(lines) || owner::is_changelog(lines) || owner::is_guide(lines);
-        out.imagined = owner::imagined(lines);
+        let records = owner::records(lines);
+        out.imagined = owner::imagined(lines, &records);
         out.ownerless = owner::open(lines);
-        out.quoted = if examples { vec![true; lines.len()] } else { owner::of_no_machine(lines) };
+        out.quoted = match examples {
+            true => vec![true; lines.len()],
+            false => owner::of_no_machine(lines, &records),
+        };
         while at < lines.len() {
             let line = &lines[at];
             if line.trim().is_empty() {

@@ -43,6 +43,10 @@ pub(super) fn of_pair(word: &str) -> Option<&str> {
 /// Whether the text before a message names a facility other than the kernel's: `user.notice`, `facility=user`,
 /// `facility:user`.
 pub(super) fn is_foreign(front: &str) -> bool {
+    // Most fronts are a time stamp alone.
+    if !front.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
     let pair = |word: &str| of_pair(word.trim_end_matches(':')).is_some_and(|name| name != "kern");
     let field = || {
         let (_, after) = front.split_once("facility")?;

@@ -206,8 +206,10 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
 /// A line without closing marks of code at its end, and without the quotes of a list of strings around it.
 pub(super) fn without_marks(line: &str) -> &str {
     let mut line = line.trim_end();
-    for mark in ["{noformat}", "{code}", "[/code]", "[/CODE]", "[/quote]", "[/pre]", "```"] {
-        line = line.strip_suffix(mark).unwrap_or(line).trim_end();
+    if line.ends_with(['}', ']', '`']) {
+        for mark in ["{noformat}", "{code}", "[/code]", "[/CODE]", "[/quote]", "[/pre]", "```"] {
+            line = line.strip_suffix(mark).unwrap_or(line).trim_end();
+        }
     }
     let begin = line.trim_start();
     if begin.starts_with("{{") {

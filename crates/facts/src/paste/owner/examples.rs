@@ -3,7 +3,7 @@
 
 use super::literal::LITERAL;
 use super::{conditions, documents, general, uncertain};
-use crate::log::{is_record, strip_prefix};
+use crate::log::strip_prefix;
 use crate::paste::table;
 use std::ops::Range;
 
@@ -322,13 +322,13 @@ pub(in crate::paste) fn before_change(lines: &[String]) -> Option<Range<usize>> 
     Some(from..to)
 }
 
-/// The lines of outputs that a lead-in says no machine printed.
-pub(in crate::paste) fn imagined(lines: &[String]) -> Vec<Range<usize>> {
+/// The lines of outputs that a lead-in says no machine printed. A record of a log is none.
+pub(in crate::paste) fn imagined(lines: &[String], records: &[bool]) -> Vec<Range<usize>> {
     let of = |at: usize| {
-        let leads = (is_lead_in(&lines[at])
-            || general::leads_in(lines, at)
-            || uncertain::leads_in(lines, at))
-            && !is_record(&lines[at]);
+        let leads = !records[at]
+            && (is_lead_in(&lines[at])
+                || general::leads_in(lines, at)
+                || uncertain::leads_in(lines, at));
         let end = leads.then(|| shown_below(lines, at)).flatten()?;
         Some(at..end + 1)
     };

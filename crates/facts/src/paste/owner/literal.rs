@@ -6,7 +6,7 @@ use super::examples::{
     is_illustration, is_lead_in, is_of_a_test, is_question, output_below, shown_below,
 };
 use super::{documents, general, uncertain};
-use crate::log::{is_record, strip_prefix};
+use crate::log::strip_prefix;
 use crate::paste::prompt;
 
 /// Lines of a literal whose end is looked for.
@@ -15,11 +15,16 @@ pub(super) const LITERAL: usize = 200;
 const CALL: usize = 12;
 
 /// Which lines are part of a literal of several lines, of a call that is written over several lines or in one, of an output that
-/// the text calls an example, or of a sentence that only says what such messages look like.
-pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
+/// the text calls an example, or of a sentence that only says what such messages look like. What a log's writer wrote
+/// (`records`, by line) is not the author's word.
+pub(in crate::paste) fn find(lines: &[String], records: &[bool]) -> Vec<bool> {
     let mut found = vec![false; lines.len()];
     let mut at = 0;
     while at < lines.len() {
+        if records[at] {
+            at += 1;
+            continue;
+        }
         let line = lines[at].trim_end();
         let end = if let Some(sign) = opens(line) {
             let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
@@ -44,11 +49,10 @@ pub(in crate::paste) fn find(lines: &[String]) -> Vec<bool> {
         } else {
             None
         };
-        if let Some(from) = described_above(lines, at).filter(|_| !is_record(line)) {
+        if let Some(from) = described_above(lines, at) {
             found[from..at].fill(true);
         }
-        // What a log's writer wrote is not the author's word.
-        let Some(end) = end.filter(|_| !is_record(line)) else {
+        let Some(end) = end else {
             at += 1;
             continue;
         };
@@ -176,12 +180,13 @@ pub(in crate::paste) fn is_changelog(lines: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records;
     use super::*;
     use proptest::prelude::*;
 
     fn marked(text: &str) -> Vec<usize> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let found = find(&lines);
+        let found = find(&lines, &records(&lines));
         (0..lines.len()).filter(|at| found[*at]).collect()
     }
 
@@ -295,7 +300,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text(lines in prop::collection::vec("[a-z\"'`=(,) \\\\]{0,20}", 0..40)) {
-            prop_assert_eq!(find(&lines).len(), lines.len());
+            prop_assert_eq!(find(&lines, &records(&lines)).len(), lines.len());
             let _ = is_changelog(&lines);
         }
     }

@@ -17,8 +17,15 @@ mod literal;
 mod uncertain;
 mod whose;
 
+use crate::log::is_record;
+
 pub(super) use conditions::is_guide;
 pub(super) use documents::find as of_documents;
 pub(super) use examples::{before_change, imagined};
 pub(super) use literal::{find as of_no_machine, is_changelog};
 pub(super) use whose::open;
+
+/// Which lines a log's writer wrote; see [`is_record`].
+pub(super) fn records(lines: &[String]) -> Vec<bool> {
+    lines.iter().map(|line| is_record(line)).collect()
+}
