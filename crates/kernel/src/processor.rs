@@ -15,11 +15,13 @@ pub fn has_no_tsc(model: &CpuModel) -> bool {
 }
 
 /// Whether the TSC of this processor stops in the idle states that its driver uses, so that the kernel marks it
-/// unstable as soon as that driver loads: before Intel's Nehalem and AMD's family 16, processors lack `nonstop_tsc`.
+/// unstable as soon as that driver loads: before Intel's Nehalem and AMD's family 16, and in the first Atoms (Bonnell),
+/// processors lack `nonstop_tsc`.
 #[must_use]
 pub fn may_halt_in_idle(vendor: CpuVendor, model: Option<(u32, u32)>) -> bool {
     match (vendor, model) {
-        (CpuVendor::Intel, Some((family, model))) => family == 6 && model < 0x1a || family == 15,
+        (CpuVendor::Intel, Some((6, model))) => model < 0x1a || matches!(model, 0x1c | 0x26),
+        (CpuVendor::Intel, Some((family, _))) => family == 15,
         (CpuVendor::Amd, Some((family, _))) => family <= 15,
         _ => false,
     }

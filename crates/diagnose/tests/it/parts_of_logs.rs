@@ -21,11 +21,12 @@ fn boot(processor: &str, before: &str, end: &str) -> String {
     )
 }
 
+const ATOM: &str = "[    0.083736] CPU0: Intel(R) Atom(TM) CPU N270   @ 1.60GHz (fam: 06, model: 1c, stepping: 02)\n";
 const CORE_2: &str = "[    0.083736] smpboot: CPU0: Genuine Intel(R) CPU           U7300  @ 1.30GHz (fam: 06, model: 17, stepping: 0a)\n";
 
 #[test]
 fn processor_that_is_not_named_is_not_a_recent_one() {
-    for processor in [CORE_2, ""] {
+    for processor in [CORE_2, ATOM, ""] {
         let report = why(&boot(processor, "", "11.336889"));
         assert_eq!(report.verdict, Verdict::Unknown, "{processor}: {}", report.headline);
         assert!(report.headline.contains("at the end of this log"), "{}", report.headline);
@@ -45,6 +46,9 @@ fn lines_that_only_recent_processors_have_stand_for_its_name() {
         "TSC deadline timer enabled",
         "intel_pstate: Intel P-state driver initializing",
         "Intel P-state driver initializing.",
+        "intel_idle: v0.4 model 0x1E",
+        "Performance Events: PEBS fmt1+, erratum AAJ80 worked around, Nehalem events, Intel PMU driver.",
+        "Performance Events: 16-deep LBR, SandyBridge events, Intel PMU driver.",
         "Hypervisor detected: VMware",
     ] {
         let report = why(&boot("", &format!("[    0.100000] {line}\n"), "11.336889"));
@@ -54,6 +58,10 @@ fn lines_that_only_recent_processors_have_stand_for_its_name() {
         "x86/fpu: Supporting XSAVE feature 0x002: 'SSE registers'",
         "x86/fpu: Enabled xstate features 0x3, context size is 576 bytes, using 'standard' format.",
         "xsave: enabled xstate_bv 0x3, cntxt size 0x240",
+        "intel_idle: v0.4 model 0x1C",
+        "intel_idle: v0.4 model 0x1",
+        "Performance Events: PEBS fmt0+, 4-deep LBR, Core2 events, Intel PMU driver.",
+        "Performance Events: PEBS fmt0+, LBR disabled due to erratum, Atom events, Intel PMU driver.",
     ] {
         let report = why(&boot("", &format!("[    0.100000] {line}\n"), "11.336889"));
         assert_eq!(report.verdict, Verdict::Unknown, "{line}: {}", report.headline);
