@@ -6,9 +6,16 @@
 use super::lines::{line_before, text};
 use super::prefix::{Stripped, strip};
 use super::unstamped;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// The narrowest prefix of such a record: `[    0.1] `, `kernel: `.
 const NARROWEST: usize = 8;
+
+/// Lines above a further line in which the first one of its record is looked for.
+const ABOVE: usize = 64;
+/// Bytes of a line in which a tool puts what precedes each line.
+const FRONT: usize = 96;
 
 /// What is above a place in a text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,12 +42,17 @@ impl Records {
     /// last line that is not indented or less, and so are all lines in between. More blanks are the user's. In a text
     /// that is indented as a whole the line before is also indented.
     pub(super) fn has(&mut self, window: &[u8], start: usize) -> bool {
-        let own = blanks(window.get(start..).unwrap_or_default());
-        if own < NARROWEST {
-            return false;
+        let line = window.get(start..).unwrap_or_default();
+        let own = blanks(line);
+        if own >= NARROWEST {
+            self.examine(window, start);
+            if self.above.prefix.is_some_and(|width| width <= own.min(self.above.least)) {
+                return true;
+            }
         }
-        self.examine(window, start);
-        self.above.prefix.is_some_and(|width| width <= own.min(self.above.least))
+        let end = memchr::memchr(b'\n', line).unwrap_or(line.len());
+        let line = text(line, 0, end);
+        is_set_in(&line, || lines_above(window, start)).is_some()
     }
 
     /// Removes processed bytes from the beginning of the window.
@@ -81,6 +93,72 @@ impl Records {
     }
 }
 
+/// The lines above a place, the nearest first.
+fn lines_above(window: &[u8], start: usize) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let line = line_before(window, at)?;
+        at = line.start;
+        Some(text(window, line.start, line.end))
+    })
+}
+
+/// Whose record a line is a further one of, by a gap in it that is as wide as the prefix of the record above. Quotations,
+/// lists, editors and search tools put the same text before each line, and so before the further lines of a record.
+fn is_set_in<'a, I>(line: &str, above: impl Fn() -> I) -> Option<Of>
+where
+    I: Iterator<Item = Cow<'a, str>>,
+{
+    let line = with_blanks(line);
+    gaps(&line).find_map(|gap| {
+        let rest = strip(&line[gap.end..]);
+        if !(rest.kernel == Some(true) || rest.is_message()) {
+            return None;
+        }
+        // Where this line has blanks, the first line of the record has the beginning of its prefix.
+        above().take(ABOVE).find_map(|line| beginning(&with_blanks(&line), &gap)).flatten()
+    })
+}
+
+/// Whose record begins in the place of such a gap, if the gap is as wide as its prefix; `None`: the line has blanks there, too.
+fn beginning(line: &str, gap: &Range<usize>) -> Option<Option<Of>> {
+    let behind = line.get(gap.start..)?;
+    let begin = line.len() - behind.trim_start().len();
+    if behind.trim().is_empty() || begin >= gap.end {
+        return None;
+    }
+    Some(record(&line[begin..]).filter(|(width, _)| gap.end - begin >= *width).map(|(_, of)| of))
+}
+
+/// The gaps of a line that are as wide as a prefix.
+fn gaps(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while from < line.len().min(FRONT) {
+            let gap = from..from + blanks(&line.as_bytes()[from..]);
+            from = gap.end.max(from + 1);
+            if gap.len() >= NARROWEST && gap.end < line.len() {
+                return Some(gap);
+            }
+        }
+        None
+    })
+}
+
+/// A line with blanks instead of its tabs.
+fn with_blanks(line: &str) -> Cow<'_, str> {
+    if line.contains('\t') {
+        line.replace('\t', &" ".repeat(NARROWEST)).into()
+    } else {
+        line.into()
+    }
+}
+
+/// The width of the prefix of a record.
+pub(super) fn width(line: &str) -> Option<usize> {
+    record(line).map(|(width, _)| width)
+}
+
 /// Whose record a further line is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
@@ -93,9 +171,14 @@ pub(crate) enum Of {
 pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
     let mut begun = None;
     let foreign = unstamped::foreign(lines);
-    let mut of_record = |(line, foreign): (&String, &bool)| {
+    let mut of_record = |(at, (line, foreign)): (usize, (&String, &bool))| {
         if line.trim().is_empty() {
             return None;
+        }
+        if let Some(of) =
+            is_set_in(line, || lines[..at].iter().rev().map(|line| line.as_str().into()))
+        {
+            return Some(of);
         }
         if let Some((_, of)) = begun.filter(|(width, _)| blanks(line.as_bytes()) >= *width) {
             return Some(of);
@@ -103,7 +186,7 @@ pub(crate) fn of_records(lines: &[String]) -> Vec<Option<Of>> {
         begun = if line.starts_with(' ') { None } else { record(line) };
         foreign.then_some(Of::Program)
     };
-    lines.iter().zip(&foreign).map(&mut of_record).collect()
+    lines.iter().zip(&foreign).enumerate().map(&mut of_record).collect()
 }
 
 /// The width of the prefix of a record, and whose it is. One of the kernel begins at the margin.
@@ -182,6 +265,55 @@ mod tests {
         // After the record.
         let log = format!("[ 4000.000001] a\n{width}b\nroot@x:~# dmesg\n{width}tsc: x");
         assert!(!last_is_of_record(&log));
+    }
+
+    #[test]
+    fn further_line_of_a_record_is_one_in_a_quotation_and_in_a_list() {
+        let width = " ".repeat(15);
+        for (first, front) in [("", ""), ("kern  :info  : ", "> "), ("kern  :info  : ", "    12\t")]
+        {
+            let prefix = format!("{first}[ 4000.000001] ");
+            let width = " ".repeat(prefix.len());
+            let log = format!("{front}{prefix}a\n{front}{width}{prefix}tsc: x");
+            assert!(last_is_of_record(&log), "{log}");
+        }
+        let date = "[Mon Nov 30 09:00:00 2026] ";
+        for front in ["> ", "Nov 30 09:30:01 ", "    ", "12:"] {
+            let width = " ".repeat(date.len());
+            let log = format!("{front}{date}a\n{front}{width}{date}tsc: x");
+            assert!(last_is_of_record(&log), "{log}");
+        }
+        for front in [
+            "",
+            "    ",
+            "\t",
+            "> ",
+            ">> ",
+            "    12\t",
+            "12:",
+            "| ",
+            "- ",
+            "* ",
+            "web-1  | ",
+            "db1: ",
+            "`",
+            "        \"",
+        ] {
+            for between in ["", &format!("{front}{width}[ 4000.200000] a\n")] {
+                let above = format!("{front}[ 4000.000001] tmpfs: Unknown parameter 'x\n{between}");
+                let log = format!("{above}{front}{width}[ 4000.250000] tsc: x");
+                assert!(last_is_of_record(&log), "{log}");
+                let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+                assert!(of_records(&lines).last().is_some_and(Option::is_some), "{log}");
+                let next = format!("{above}{front}[ 4000.250000] tsc: x");
+                assert!(!last_is_of_record(&next), "{next}");
+            }
+        }
+        // Stamps that are right-justified by other text, and columns, are those of records.
+        assert!(!last_is_of_record("a: [ 4000.000001] x\na long name: [ 4000.250000] tsc: x"));
+        assert!(!last_is_of_record(
+            "db1          [ 4000.000001] x\ndb1          [ 4000.250000] tsc: x"
+        ));
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Record {
 /// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, even as an item of a list or after a
 /// date and a name.
 pub(super) fn message(line: &str) -> Option<Message> {
-    let begin = line.find("{\"").filter(|begin| *begin < 96)?;
+    let begin = line.find("{\"").filter(|begin| *begin < 96 && may_precede(&line[..*begin]))?;
     let end = line.rfind('}').filter(|end| line.len() - end < 8)?;
     let value: Value = serde_json::from_str(line.get(begin..=end)?).ok()?;
     let mut record = Record::default();
@@ -180,9 +180,67 @@ pub(super) fn message(line: &str) -> Option<Message> {
     Some(message)
 }
 
+/// Most words that a log store writes between the date and the record: `stdout F `, a stream and a name.
+const NAMES: usize = 3;
+
+/// Whether a text may stand before a record: marks of a list or a quotation, and dates and names. A message is none: a user can
+/// have chosen the rest of it, as of `tmpfs: Unknown parameter '{"MESSAGE":...}'`.
+fn may_precede(front: &str) -> bool {
+    let stripped = strip(front);
+    if stripped.kernel == Some(true) {
+        return false;
+    }
+    let mut rest = stripped.message.trim();
+    // `b'`, a quotation around the whole record.
+    rest = rest.strip_suffix(['\'', '"', '`']).map_or(rest, |rest| rest.trim_end_matches('b'));
+    let mut words = rest.split_whitespace().rev();
+    // The name before the record may end in a colon. Another one, or a quotation, is of a message.
+    let is_name = |word: &str| !word.ends_with(':') && !word.contains(['\'', '"']);
+    let last = words.next().is_none_or(|word| !word.contains(['\'', '"']));
+    last && rest.split_whitespace().count() <= NAMES && words.all(is_name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn object_inside_a_message_is_no_record() {
+        let object = "{\"MESSAGE\":\"tsc: x\"}";
+        for front in [
+            "[90000.000000] tmpfs: Unknown parameter '",
+            "[90000.000000] ",
+            "<6>[90000.000000] usb 1-2: Product: ",
+            "usb 1-2: Product: ",
+            "tmpfs: Unknown parameter '",
+            "tmpfs: Unknown parameter \"",
+            "2026-11-30T09:00:00,123456+00:00 usb 1-2: Product: ",
+            "Nov 30 09:00:00 db1 kernel: usb 1-2: Product: ",
+            "Nov 30 09:00:00 db1 kernel: [90000.000000] usb 1-2: Product: ",
+            "[Mon Nov 30 09:00:00 2026] usb 1-2: Product: ",
+            "kern  :info  : [90000.000000] usb 1-2: Product: ",
+            "6,101,9100000,-;usb 1-2: Product: ",
+        ] {
+            assert!(message(&format!("{front}{object}")).is_none(), "{front}");
+            assert!(message(&format!("{front}{object}'")).is_none(), "{front}");
+        }
+        for front in [
+            "",
+            "  ",
+            "[",
+            "- ",
+            "12: ",
+            "2026-11-30T09:00:00.123Z stdout F ",
+            "2026-11-30T09:00:00.123Z web-1 ",
+            "web_1  | ",
+            "b'",
+            "'",
+            "> ",
+            "kern.log:",
+        ] {
+            assert!(message(&format!("{front}{object}")).is_some(), "{front}");
+        }
+    }
 
     #[test]
     fn one_record_is_one_message_of_the_kernel() {

@@ -2,7 +2,7 @@
 //! Only common tags of pages and mails are known, so that `<6>`, `<TASK>` and `<root@host>` stay.
 
 use super::pieces::Pieces;
-use super::{lines, prefix, transcript};
+use super::{further, lines, prefix, transcript};
 use std::io::{self, Read};
 
 /// Bytes of one read.
@@ -113,7 +113,13 @@ pub(super) struct Style {
     /// Elements separate the messages of the whole text. Otherwise they do so only in lines that begin with one: in
     /// another line a user can have chosen the words with an element.
     whole: bool,
+    /// The text is a log alone: its elements are words of records, which their writers chose, except for those that end each of
+    /// its lines.
+    alone: bool,
 }
+
+/// Lines with the kernel's prefix and without the end of a line as an element, at most, in a text whose lines elements end.
+const KERNEL_WITHOUT: usize = 2;
 
 /// The form of a text, if it is HTML at least in parts.
 pub(super) fn found(text: &[u8]) -> Option<Style> {
@@ -134,8 +140,41 @@ pub(super) fn found(text: &[u8]) -> Option<Style> {
         } else {
             text
         };
-        Style { soft, whole: is_whole(text) }
+        Style { soft, whole: is_whole(text), alone: !soft && is_log_alone(text) }
     })
+}
+
+/// Whether only records of a log, and their further lines, have elements: those of a text without any HTML around it. What
+/// `dmesg` and `journalctl` print begins at the margin, and the further lines of a record are indented by its prefix.
+fn is_log_alone(text: &[u8]) -> bool {
+    let mut width = None;
+    let mut found = false;
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        let indent = line.iter().take_while(|byte| **byte == b' ').count();
+        let is_further = width.is_some_and(|width| indent >= width);
+        let plain = lines::text(line, 0, line.len());
+        let is_record = indent == 0 && !begins_with_element(line) && is_of_a_log(&plain);
+        let has_element = || memchr::memchr2_iter(b'<', b'&', line).any(|at| is_sign(&line[at..]));
+        if !is_further {
+            width = further::width(&plain);
+        }
+        if is_further || is_record {
+            found |= has_element();
+        } else if has_element() {
+            return false;
+        }
+    }
+    found
+}
+
+/// Whether a tag, or the end of a line or a blank as an entity, begins here.
+fn is_sign(text: &[u8]) -> bool {
+    tag(text).is_some()
+        || ["&nbsp;"]
+            .iter()
+            .chain(&BLANKS)
+            .chain(&BREAKS)
+            .any(|sign| text.starts_with(sign.as_bytes()))
 }
 
 /// Whether the lines of a text are broken as in quoted-printable mail. The words of a message of a log do not show it:
@@ -157,6 +196,7 @@ fn is_whole(text: &[u8]) -> bool {
     let (mut prefixed, mut without, mut inner) = (0_usize, 0_usize, 0_usize);
     let (mut others, mut unmarked, mut begins) = (0_usize, 0_usize, None);
     let mut is_last_without = false;
+    let mut of_kernel = 0_usize;
     let mut prompted = false;
     for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         let marked = begins_with_element(line);
@@ -171,6 +211,7 @@ fn is_whole(text: &[u8]) -> bool {
             prefixed += 1;
             is_last_without = breaks == 0;
             without += usize::from(breaks == 0);
+            of_kernel += usize::from(breaks == 0 && further::is_marked(&plain));
             inner += usize::from(breaks > usize::from(ends));
         } else {
             others += 1;
@@ -182,7 +223,8 @@ fn is_whole(text: &[u8]) -> bool {
         return !prompted && (begins == Some(true) || 2 * unmarked <= others);
     }
     let without = without - usize::from(is_last_without);
-    !prompted && 10 * without <= prefixed && 2 * inner >= prefixed
+    // Any client of a server can add lines of programs to a log, so that a share of all lines proves nothing.
+    !prompted && of_kernel <= KERNEL_WITHOUT && 10 * without <= prefixed && 2 * inner >= prefixed
 }
 
 /// Whether a line has the prefix of a record of a log, in one of its forms.
@@ -486,7 +528,7 @@ impl<R: Read> Plain<R> {
 
     /// Whether an element is a part of a message: in a line that begins with other words.
     fn is_word(&self, rest: &[u8]) -> bool {
-        if self.style.whole || self.line == Some(true) {
+        if self.style.whole || self.line == Some(true) && !self.style.alone {
             return false;
         }
         match line_end(rest) {
@@ -562,6 +604,36 @@ impl<R: Read> Pieces for Plain<R> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn elements_in_the_records_of_a_log_are_words() {
+        let switched = |text: &str| {
+            let log = crate::log::KernelLog::scan(text.as_bytes(), "log").unwrap();
+            log.any(|event| matches!(event, crate::log::Event::Switched(name) if name == "hpet"))
+        };
+        let message = "clocksource: Switched to clocksource hpet";
+        let (kernel, program) = ("[  900.000000] ", "Nov 30 09:00:00 db1 bob[4242]: ");
+        let log = |prefix: &str| format!("{prefix}a\n").repeat(20);
+        for element in ["<br>", "<br />", "<p>", "<pre>", "</pre>", "<div>", "&NewLine;"] {
+            for prefix in [kernel, program] {
+                let begin = format!("{}{prefix}tmpfs: Unknown parameter 'x", log(kernel));
+                let line = format!("{element}[  900.250000] {message}");
+                let further = format!("{begin}\n{}{line}\n", " ".repeat(prefix.len()));
+                assert!(!switched(&further), "{further}");
+                assert!(!switched(&format!("{begin}{line}\n")), "{begin}{line}");
+            }
+        }
+        // Any client can add lines of programs that have elements.
+        let of_clients = format!("{program}Invalid user x<br> from 192.0.2.1<br>\n").repeat(500);
+        let line = format!("{program}x<br>[  900.250000] {message}<br>\n");
+        assert!(!switched(&format!("{}{of_clients}{line}", log(kernel))));
+        // A page has elements that are not in a record.
+        let page = format!("<html>\n<pre>{}[  900.250000] {message}\n</pre>\n", log(kernel));
+        assert!(switched(&page), "{page}");
+        let page =
+            format!("<p>My log:</p>\n<br>{kernel}a<br>{kernel}b<br>[  900.250000] {message}");
+        assert!(switched(&page), "{page}");
+    }
+
     use super::super::pieces::{Given, Slow};
     use super::*;
 
