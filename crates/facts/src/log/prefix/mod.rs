@@ -70,7 +70,7 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
         if let Some((message, listed)) = field(line, out) {
             rest = message;
             out = listed;
-        } else if is_behind_a_name(rest) {
+        } else if is_behind_a_name(rest) || is_behind_a_header(rest) {
             out.kernel = Some(false);
         } else if let Some((at, message)) = embedded_stamp(rest) {
             out.at = Some(at);
@@ -385,6 +385,21 @@ fn is_behind_a_name(rest: &str) -> bool {
     is_name && stamp.is_some_and(|stamp| short(stamp) && seconds(stamp).is_some())
 }
 
+/// Bytes before the header of a log, as of the name of a file.
+const FILE: usize = 160;
+
+/// `/var/log/messages:Nov 30 09:00:00 db1 app[42]: [ 1.000000] ...`: the header of a program, after the name of the file as
+/// `grep` prints it, and a time stamp that the program wrote.
+fn is_behind_a_header(rest: &str) -> bool {
+    let ends =
+        rest.char_indices().take_while(|(at, _)| *at < FILE).filter(|(_, c)| ":- ".contains(*c));
+    ends.filter_map(|(at, _)| date::take(rest[at + 1..].trim_start())).take(1).any(|date| {
+        let mut out = Stripped::default();
+        let message = syslog::behind_date(date, &mut out);
+        message.is_some() && out.program && out.foreign
+    })
+}
+
 /// A printk time stamp in the first part of a line, after an unknown prefix.
 fn embedded_stamp(rest: &str) -> Option<(f64, &str)> {
     let mut from = 0;
@@ -429,6 +444,30 @@ mod tests {
         }
         assert_eq!(strip("kernel[42.991]: tsc: Detected 1.0 MHz").kernel, Some(true));
         assert_eq!(strip("web[42.991123] tsc: Detected 1.0 MHz").kernel, Some(true));
+    }
+
+    #[test]
+    fn program_whose_name_contains_the_kernels_is_not_the_kernel() {
+        for line in [
+            "Nov 30 09:00:00 db1 x kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 db1 kernel\t: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 db1 Nov 30 09:00:00 db1 kernel[42]: [90000.250000] tsc: x",
+            "/var/log/messages:Nov 30 09:00:00 db1 bob[4242]: [90000.250000] tsc: x",
+            "/var/log/messages:12:Nov 30 09:00:00 db1 bob: [90000.250000] tsc: x",
+            "log/syslog-2026-11-30T09:00:00.123456+00:00 db1 bob[4242]: [90000.250000] tsc: x",
+        ] {
+            assert_eq!(strip(line).kernel, Some(false), "{line}");
+        }
+        for line in [
+            "Nov 30 09:00:00 db1 kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 192.0.2.7 db1 kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 db1 kern.info kernel: [90000.250000] tsc: x",
+            "/var/log/messages:Nov 30 09:00:00 db1 kernel: [90000.250000] tsc: x",
+            "db1: [90000.250000] tsc: x",
+            "a.txt:12:[90000.250000] tsc: x",
+        ] {
+            assert_eq!(strip(line).kernel, Some(true), "{line}");
+        }
     }
 
     #[test]

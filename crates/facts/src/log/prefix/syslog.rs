@@ -60,12 +60,21 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
         return None;
     };
     let names: Vec<&str> = after[..colon].split_whitespace().collect();
+    let ident = names.last()?;
     if names.len() > 3 {
-        out.foreign |= is_behind_words(after);
+        out.foreign |= is_behind_words(after) || is_process(ident);
         return Some(after);
     }
-    let ident = names.last()?;
-    let is_kernel = is_kernel(ident);
+    // `logger -t 'x kernel'`: the name of a program can contain blanks. A relay puts its own address first.
+    let is_inserted = |name: &str| {
+        super::foreign_word(name).is_none()
+            && super::facility::of_pair(name).is_none()
+            && !is_level(name)
+            && !name.starts_with(['[', '<', '('])
+    };
+    let is_relayed = names.first().is_some_and(|name| name.parse::<std::net::IpAddr>().is_ok());
+    let is_inside = month && names.len() == 3 && !is_relayed && is_inserted(names[1]);
+    let is_kernel = is_kernel(ident) && !is_inside && after[..colon].ends_with(ident);
     out.kernel = Some(is_kernel);
     out.named = true;
     out.program = !is_kernel;
@@ -105,6 +114,14 @@ fn is_level(word: &str) -> bool {
 fn is_kernel(ident: &str) -> bool {
     let number = ident.strip_prefix("kernel[").and_then(|rest| rest.strip_suffix(']'));
     ident == "kernel" || ident == "vmunix" || number.is_some_and(is_nobodys)
+}
+
+/// Whether a name is that of a user's process: `kernel[4242]`, `sshd[812]`.
+fn is_process(ident: &str) -> bool {
+    let number = ident.strip_suffix(']').and_then(|rest| rest.split_once('['));
+    number.is_some_and(|(name, number)| {
+        !name.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && !is_nobodys(number)
+    })
 }
 
 /// Whether a number cannot be that of a user's process: containers' logs have the kernel's messages under 1.
