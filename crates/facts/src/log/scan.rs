@@ -335,10 +335,11 @@ impl Scanner {
         let sure = json.as_ref().is_some_and(|entry| entry.sure);
         let stamped = line.at.is_some() && line.kernel == Some(true);
         self.log.looks_like_kernel |= sure || !prompt && (stamped || line.is_message());
-        // A CPU that comes up at a resume prints time stamps of its own counter.
-        if !(line.at.is_some_and(|at| at < 0.5)
-            && line.message.contains("check_tsc_sync_source failed"))
-        {
+        // A CPU that comes up at a resume, or late at boot in a guest (`kvm_register_clock()`, up to 5.16), prints time stamps
+        // of its own counter.
+        let own = ["check_tsc_sync_source failed", ", secondary cpu clock"];
+        let is_own = own.iter().any(|words| line.message.contains(words));
+        if !(is_own && line.at.is_some_and(|at| at < 0.5)) {
             self.stamp_in_front(window, start, &line);
             self.stamp(line.at);
             self.switch_back(window, start, &line);

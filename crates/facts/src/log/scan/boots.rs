@@ -290,6 +290,22 @@ mod tests {
     }
 
     #[test]
+    fn cpu_of_a_guest_that_comes_up_late_begins_no_boot() {
+        let log = KernelLog::scan(
+            &b"[    0.000000] Linux version 5.15.0-rc1 (a@b) (gcc 9) #1 SMP\n\
+               [    0.000000] kvm-clock: cpu 0, msr 3751001, primary cpu clock\n\
+               [  245.100000] tsc: Marking TSC unstable due to TSCs unsynchronized\n\
+               [    0.069580] kvm-clock: cpu 1, msr 3751021, secondary cpu clock\n\
+               [  245.466000] smp: Brought up 1 node, 2 CPUs\n\
+               [  246.000000] clocksource: Switched to clocksource kvm-clock\n"[..],
+            "log",
+        )
+        .unwrap();
+        assert_eq!(log.boots, 1);
+        assert!(log.any(|event| matches!(event, Event::TscUnstable(_))));
+    }
+
+    #[test]
     fn kernel_that_saves_a_dump_is_not_the_last_boot() {
         let boot = |command: &str, name: &str| {
             format!(
