@@ -2,7 +2,7 @@
 
 mod alone;
 mod changed;
-mod idle;
+pub(crate) mod idle;
 mod marked;
 mod pending;
 mod rivals;
@@ -14,9 +14,9 @@ use alone::{
     read_then_written, two_states,
 };
 use changed::{read_then_continued, unless_changed};
-use clocksmith_facts::Facts;
 use clocksmith_facts::log::event::UnstableReason;
 use clocksmith_facts::log::{Entry, Event, KernelLog};
+use clocksmith_facts::{Facts, Origin};
 use clocksmith_kernel::expectation::TscState;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::{Machine, predict};
@@ -94,7 +94,12 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 /// The clocksource in use.
 #[must_use]
 pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
-    if let Some(why) = facts.kernel_log().and_then(|log| log.mixed.as_deref()) {
+    // In a text the lines about sysfs may be of another machine, too. What a machine's own sysfs says needs no log, to which
+    // its users can add lines.
+    let is_read = !matches!(facts.origin, Origin::Log(_)) && facts.current_clocksource().is_known();
+    if let Some(why) = facts.kernel_log().and_then(|log| log.mixed.as_deref())
+        && !is_read
+    {
         return unknown(why);
     }
     if let clocksmith_facts::Fact::Known { value, source } = facts.current_clocksource() {

@@ -1,7 +1,7 @@
 //! Lines of another machine in one text are no cause of this one's clocksource.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::pasted;
+use crate::common::{Story, pasted};
 use clocksmith_diagnose::{CauseId, Confidence, Report, Verdict};
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
@@ -210,4 +210,19 @@ fn lines_of_a_log_are_no_words_of_its_author() {
             slow(&format!("{front}{words}\n{lines}{switch}"));
         }
     }
+}
+
+#[test]
+fn machine_is_in_the_state_that_its_own_sysfs_shows_whatever_its_log_says() {
+    let log = "[    0.000000] Linux version 5.15.0-91-generic (a@b) (gcc 11) #1 SMP\n\
+               [    1.600000] clocksource: Switched to clocksource tsc\n\
+               [ 9000.000000] usb 1-2: USB disconnect, device number 3\n\
+               [    1.000000] clocksource: Switched to clocksource tsc-early\n";
+    let alone = crate::common::why(log);
+    assert_eq!(alone.clocksource.current, None, "{}", alone.headline);
+    let seen = Story::new("Linux version 5.15.0-91-generic (a@b) (gcc 11) #1 SMP x86_64")
+        .sysfs("tsc", &["tsc", "hpet", "acpi_pm"])
+        .log(log)
+        .diagnose();
+    assert_eq!(seen.report.clocksource.current.as_deref(), Some("tsc"), "{}", seen.report.headline);
 }
