@@ -2,17 +2,20 @@
 
 use super::definition::{Definition, PLAIN};
 use crate::cause::Confidence;
-use crate::remedies::table;
+use crate::remedies::{table, watchdog};
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the watchdog demoted the TSC although only its own check was at fault"),
     gave_up: true,
     demotion: true,
     checked: true,
-    against_reliable: Some(|_, cause| {
+    against_reliable: Some(|plan, cause| {
         (cause.confidence >= Confidence::Medium).then(|| {
-            "tsc=nowatchdog also disables the watchdog, and keeps the warp test between CPUs"
-                .to_owned()
+            match watchdog::is_guard(plan) {
+                true => watchdog::GUARD,
+                false => "tsc=nowatchdog also disables the watchdog, and keeps the warp test between CPUs",
+            }
+            .to_owned()
         })
     }),
     remedies: &[

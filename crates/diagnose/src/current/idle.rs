@@ -9,7 +9,7 @@ use clocksmith_kernel::{Machine, open, predict};
 ///
 /// A processor that the evidence does not name may be an old one, unless a line shows a feature of recent processors,
 /// or a hypervisor, whose guests have no deep idle states.
-pub(super) fn may_halt(machine: &Machine, log: &KernelLog) -> bool {
+pub(crate) fn may_halt(machine: &Machine, log: &KernelLog) -> bool {
     let nonstop = &machine.nonstop_tsc;
     if !nonstop.is_assumed() && nonstop.value {
         return false;

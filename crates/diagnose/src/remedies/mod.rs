@@ -14,7 +14,7 @@ mod refuse;
 mod runtime;
 pub mod table;
 pub mod wall;
-mod watchdog;
+pub(crate) mod watchdog;
 
 pub use next::NextStep;
 pub(crate) use next::next_steps;

@@ -1,6 +1,6 @@
 //! Common advice that would harm or have no effect here, each with the reason.
 
-use super::{Plan, table};
+use super::{Plan, table, watchdog};
 use crate::CauseId;
 use clocksmith_kernel::Machine;
 use clocksmith_kernel::expectation::TscState;
@@ -16,6 +16,9 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         plan.refuse(&table::TSC_RELIABLE, vec![cause], &because);
     }
     let case = plan.case;
+    if plan.has(CauseId::WatchdogAtFault) && watchdog::is_guard(plan) {
+        plan.refuse(&table::TSC_NOWATCHDOG, vec![CauseId::WatchdogAtFault], watchdog::GUARD);
+    }
     if case.tsc_differed_and_kept() && !case.tsc_is_current() {
         let because = "the watchdog found that the TSC differs from its reference, and this kernel \
                        demotes nothing for it: although the TSC is offered, it may be wrong";

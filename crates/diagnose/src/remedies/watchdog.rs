@@ -5,6 +5,7 @@ use super::{Plan, boot};
 use crate::CauseId as C;
 use crate::causes::cmdline_tsc_reliable;
 use crate::causes::refinement::is_systematic;
+use crate::current::idle::may_halt;
 use clocksmith_facts::cpu::CpuVendor;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::Event;
@@ -86,22 +87,47 @@ fn is_open(plan: &Plan<'_>) -> bool {
         && !tested(plan)
 }
 
+/// The reason against the parameters that disable the watchdog.
+pub(crate) const GUARD: &str = "the TSC of this processor may stop in idle states or change its rate, and the watchdog is the only check of it";
+
+/// Whether the watchdog is the only check of a TSC that may stop in idle states or change its rate: on hardware, the kernel marks
+/// such a TSC by itself only if it drives the idle states by ACPI's or its own tables (`tsc_check_state()` in
+/// drivers/acpi/processor_idle.c; intel_idle marks states of ACPI's tables since 6.14).
+pub(crate) fn is_guard(plan: &Plan<'_>) -> bool {
+    let machine = plan.case.machine;
+    !plan.case.in_guest() && (!machine.nonstop_tsc.value || !machine.constant_tsc.value)
+}
+
+/// Adds the condition on the processor, if the evidence does not show which one it is.
+fn on_condition(plan: &Plan<'_>, offer: Offer) -> Offer {
+    let is_open = plan.case.log().is_some_and(|log| may_halt(plan.case.machine, log));
+    match is_open {
+        true => offer.instruction(
+            "only if `grep -ow 'constant_tsc\\|nonstop_tsc' /proc/cpuinfo | sort -u` prints both flags: without them the TSC may stop \
+             in idle states, and the watchdog is the only check of it",
+        ),
+        false => offer,
+    }
+}
+
 pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {
-    if !innocent(plan) || unwatched_by_parameter(plan) || tested(plan) {
+    if !innocent(plan) || unwatched_by_parameter(plan) || tested(plan) || is_guard(plan) {
         return None;
     }
     let word = "tsc=nowatchdog";
-    (boot::knows(plan.case.machine, word) != Some(false)).then(|| boot::add(plan.case, &[word]))
+    (boot::knows(plan.case.machine, word) != Some(false))
+        .then(|| on_condition(plan, boot::add(plan.case, &[word])))
 }
 
 pub(super) fn reliable(plan: &Plan<'_>) -> Option<Offer> {
     let kernel = &plan.case.machine.kernel;
     let newer = kernel.is_assumed() || Feature::TscNowatchdog.of(&kernel.value);
     let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
-    if !innocent(plan) || newer || hyperv || unwatched_by_parameter(plan) || tested(plan) {
+    let is_needed = unwatched_by_parameter(plan) || tested(plan) || is_guard(plan);
+    if !innocent(plan) || newer || hyperv || is_needed {
         return None;
     }
-    Some(boot::add(plan.case, &["tsc=reliable"]))
+    Some(on_condition(plan, boot::add(plan.case, &["tsc=reliable"])))
 }
 
 pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {

@@ -92,3 +92,42 @@ fn vdso_of_32_bits_does_not_read_xen_before_its_own_path() {
         }
     }
 }
+
+#[test]
+fn watchdog_is_kept_where_nothing_else_finds_a_tsc_that_stops() {
+    let log = |processor: &str, more: &str| {
+        format!(
+            "[    0.000000] Linux version 5.6.0-2-amd64 (a@b) (gcc 9.3.0) #1 SMP Debian 5.6.14-2\n\
+             [    0.000000] tsc: Detected 2294.218 MHz processor\n\
+             [    0.040000] Booting paravirtualized kernel on bare hardware\n\
+             [    0.100000] smpboot: CPU0: {processor}\n{more}\
+             [    0.200000] hpet0: 4 comparators, 64-bit 14.318180 MHz counter\n\
+             [    0.700000] clocksource: Switched to clocksource tsc-early\n\
+             [    1.600653] clocksource: timekeeping watchdog on CPU0: Marking clocksource 'tsc-early' as unstable because the skew is too large:\n\
+             [    1.600655] clocksource:                       'hpet' wd_now: 3f49d046 wd_last: 11deedd mask: ffffffff\n\
+             [    1.600657] clocksource:                       'tsc-early' cs_now: 220211f6de cs_last: 21b68bbb1f mask: ffffffffffffffff\n\
+             [    1.600659] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             [    1.600700] clocksource: Switched to clocksource hpet\n\
+             [   40.000000] systemd[1]: Started Daily apt download activities.\n"
+        )
+    };
+    let nowatchdog = |text: &str| {
+        let report = why(text);
+        report.remedies.into_iter().find(|remedy| remedy.id == "tsc-nowatchdog").unwrap()
+    };
+    let old = nowatchdog(&log(
+        "Intel Pentium(R) Dual-Core CPU       T4500  @ 2.30GHz (family: 0x6, model: 0x17, stepping: 0xa)",
+        "",
+    ));
+    assert!(old.refused_because.unwrap().contains("the watchdog is the only check"));
+    let recent = nowatchdog(&log(
+        "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz (family: 0x6, model: 0x8e, stepping: 0xa)",
+        "",
+    ));
+    assert_eq!(recent.refused_because, None);
+    assert!(!recent.instructions.iter().any(|text| text.contains("nonstop_tsc")));
+    let unknown = log("x", "").replace("[    0.100000] smpboot: CPU0: x\n", "");
+    let unknown = nowatchdog(&unknown);
+    assert_eq!(unknown.refused_because, None);
+    assert!(unknown.instructions.iter().any(|text| text.contains("nonstop_tsc")), "{unknown:?}");
+}
