@@ -45,13 +45,7 @@ pub(super) fn judge(
         surest: None,
     };
     if incident.cpus_differ {
-        judge.add(
-            CauseId::TscSkew,
-            Confidence::High,
-            "the cross check found some CPUs' TSCs ahead of or behind others: the TSC itself is at \
-             fault"
-                .to_owned(),
-        );
+        judge.add(CauseId::TscSkew, Confidence::High, super::tsc_skew::CROSS_CHECK.to_owned());
         let small = decoded.wd_seconds.zip(decoded.cs_seconds);
         if small.is_some_and(|(wd, cs)| (cs - wd).abs() < MEASURABLE_S) {
             let summary =

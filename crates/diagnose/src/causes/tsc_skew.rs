@@ -5,8 +5,14 @@ use super::definition::{Blame, Definition, PLAIN};
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence};
 use crate::remedies::table;
-use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_facts::log::{Event, KernelLog};
+
+/// Lines of a cross check that are quoted.
+const LINES: usize = 4;
+/// What a cross check found.
+pub(super) const CROSS_CHECK: &str =
+    "the cross check found some CPUs' TSCs ahead of or behind others: the TSC itself is at fault";
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("the watchdog found that the TSC runs at a different rate from its reference"),
@@ -42,9 +48,11 @@ fn runs_slowly(event: &Event) -> bool {
     matches!(event, Event::TscUnstable(UnstableReason::RunningSlowly))
 }
 
-/// `verify_tsc_freq()` compares the TSC with ticks, and prints no figures.
+/// `verify_tsc_freq()` compares the TSC with ticks, and prints no figures; of the cross check of the CPUs, a log may have only the
+/// result.
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(log) = case.log() else { return };
+    cross_check_alone(case, log, causes);
     for entry in log.all(runs_slowly) {
         causes.add(
             CauseId::TscSkew,
@@ -55,5 +63,27 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
              say which",
             vec![Evidence::line(log, entry)],
         );
+    }
+}
+
+/// The result of `clocksource_verify_percpu()` in a text without the lines about the demotion, which come first: the cross check
+/// runs only after it.
+fn cross_check_alone(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
+    let demoted = |event: &Event| {
+        matches!(
+            event,
+            Event::WatchdogMarked { .. }
+                | Event::WatchdogOld { .. }
+                | Event::WatchdogVerdict { .. }
+        )
+    };
+    if log.any(demoted) {
+        return;
+    }
+    let found = log.all(|event| matches!(event, Event::CrossCheckSkew { .. }));
+    let evidence: Vec<Evidence> =
+        found.take(LINES).map(|entry| Evidence::line(log, entry)).collect();
+    if !evidence.is_empty() {
+        causes.add(CauseId::TscSkew, case.loss(), Confidence::High, CROSS_CHECK, evidence);
     }
 }

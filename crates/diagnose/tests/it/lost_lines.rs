@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::why;
-use clocksmith_diagnose::Verdict;
+use clocksmith_diagnose::{CauseId, Verdict};
 
 /// A boot that ends in user space, with its first switch and the lines in between, and without the switch to tsc.
 fn boot(release: &str, before: &str, first: &str, between: &str) -> String {
@@ -114,4 +114,15 @@ fn switch_whose_stamp_is_not_later_is_of_another_boot() {
         assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
         assert!(!report.headline.contains("a person or a program"), "{name}: {}", report.headline);
     }
+}
+
+#[test]
+fn cross_check_without_the_demotion_shows_that_the_counters_differ() {
+    let report = why(
+        "[  152.590860] clocksource:         CPUs 8 ahead of CPU 5 for clocksource tsc.\n\
+         [  152.597196] clocksource:         CPU 5 check durations 14197ns - 124761ns for clocksource tsc.\n\
+         [  152.602675] clocksource: Switched to clocksource xen\n",
+    );
+    let cause = report.causes.iter().find(|cause| cause.id == CauseId::TscSkew);
+    assert!(cause.is_some_and(|cause| cause.summary.contains("ahead of or behind")), "{report:?}");
 }
