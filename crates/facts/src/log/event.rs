@@ -125,6 +125,8 @@ pub enum Event {
     /// A feature that no x86 processor has whose TSC stops in deep idle states: AVX (`x86/fpu: Supporting XSAVE feature
     /// 0x004: 'AVX registers'`), the deadline mode of the local APIC's timer, a P-state driver of Intel.
     RecentProcessor,
+    /// `Reserving 2KB of memory at 0x... for elfcorehdr`: this kernel saves the memory of a crashed one.
+    ElfCoreHeader,
     /// `ACPI: RSDP 0x...` or `ACPI: FACP 0x...`: the kernel lists the tables of the firmware.
     AcpiTables,
     /// `ACPI: PM-Timer IO Port: 0x608`.

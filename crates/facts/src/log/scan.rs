@@ -69,9 +69,10 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
 }
 
 /// Whether a line is of the kernel that kexec starts after a crash, which finds the memory of the crashed kernel by
-/// this parameter (`setup_elfcorehdr()` in kernel/crash_dump.c).
+/// this parameter (`setup_elfcorehdr()` in kernel/crash_dump.c) or, on arm64 and riscv, in the device tree.
 fn captures(event: &Event) -> bool {
-    matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
+    matches!(event, Event::ElfCoreHeader)
+        || matches!(event, Event::CommandLine(line) if line.contains("elfcorehdr="))
 }
 
 struct Scanner {
@@ -515,7 +516,7 @@ impl Scanner {
         }
         if let Some((entry, ())) = self.log.last(|event| captures(event).then_some(())) {
             self.log.mixed = Some(format!(
-                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr=), and not of \
+                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr), and not of \
                  the system itself: give the log of the kernel that crashed, or of the boot after \
                  it",
                 self.log.source(entry)

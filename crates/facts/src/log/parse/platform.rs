@@ -69,6 +69,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "Freeing init memory",
     "Run /",
     "Mounted root (",
+    " for elfcore",
 ];
 
 /// `m` is the whole message, `b` the part after the kernel's prefixes.
@@ -104,6 +105,13 @@ fn identity(m: &str, b: &str) -> Option<Event> {
     }
     if let Some(event) = backwards(m) {
         return Some(event);
+    }
+    // reserve_elfcorehdr() in arch/arm64/mm/init.c and arch/riscv/mm/init.c, up to 5.15; fdt_reserve_elfcorehdr() in
+    // drivers/of/fdt.c.
+    if b.starts_with("Reserving ")
+        && (b.ends_with(" for elfcorehdr") || b.ends_with(" for elfcore header"))
+    {
+        return Some(Event::ElfCoreHeader);
     }
     // tracing_set_default_clock() in kernel/trace/trace.c; further lines of the record give advice.
     if b.starts_with("Unstable clock detected, switching default tracing clock to") {

@@ -6,8 +6,14 @@ use super::super::event::Event;
 use super::{after, hex};
 
 /// The words without which no message of this module exists.
-pub(super) const KEYWORDS: &[&str] =
-    &["AVX registers", "xstate", "deadline timer", "P-state driver", "intel_idle: v", " events, "];
+pub(super) const KEYWORDS: &[&str] = &[
+    "AVX registers",
+    "xstate",
+    "deadline timer",
+    "P-state driver",
+    "intel_idle: v",
+    "Performance Events: ",
+];
 
 /// The names that the driver of the performance counters gives to processors from Nehalem on, but for Atoms.
 const NEHALEM_AND_LATER: [&str; 10] = [

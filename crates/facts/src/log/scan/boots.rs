@@ -322,6 +322,12 @@ mod tests {
             name.map(|(_, name)| name)
         };
         let works = boot("ro crashkernel=256M", "hpet");
+        let by_tree = boot("ro", "tsc").replacen(
+            '\n',
+            "\n[    0.000000] Reserving 2KB of memory at 0x1ffffe000 for elfcorehdr\n",
+            1,
+        );
+        assert_eq!(last(&scan(&format!("{works}{by_tree}"))).as_deref(), Some("hpet"));
         let captures = boot("ro nr_cpus=1 reset_devices elfcorehdr=867700K", "tsc");
         for text in [format!("{works}{captures}"), format!("{works}{captures}{captures}")] {
             let log = scan(&text);
