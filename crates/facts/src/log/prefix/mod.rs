@@ -70,11 +70,11 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
         if let Some((message, listed)) = field(line, out) {
             rest = message;
             out = listed;
-        } else if is_behind_a_name(rest) || is_behind_a_header(rest) {
+        } else if is_behind_a_name(rest) {
             out.kernel = Some(false);
         } else if let Some((at, message)) = embedded_stamp(rest) {
             out.at = Some(at);
-            out.kernel = Some(true);
+            out.kernel = Some(!is_behind_a_header(rest));
             rest = message;
         } else if !begins_like_kernel(rest)
             && let Some((message, listed)) = listed(rest, out)
@@ -391,9 +391,15 @@ const FILE: usize = 160;
 /// `/var/log/messages:Nov 30 09:00:00 db1 app[42]: [ 1.000000] ...`: the header of a program, after the name of the file as
 /// `grep` prints it, and a time stamp that the program wrote.
 fn is_behind_a_header(rest: &str) -> bool {
-    let ends =
-        rest.char_indices().take_while(|(at, _)| *at < FILE).filter(|(_, c)| ":- ".contains(*c));
-    ends.filter_map(|(at, _)| date::take(rest[at + 1..].trim_start())).take(1).any(|date| {
+    let mut places = rest.match_indices([':', '-']).take_while(|(at, _)| *at < FILE);
+    let date = places.find_map(|(at, _)| {
+        let behind = &rest[at + 1..];
+        // A month, or a year.
+        behind
+            .starts_with(|c: char| c.is_ascii_uppercase() || c == '2')
+            .then(|| date::take(behind))?
+    });
+    date.is_some_and(|date| {
         let mut out = Stripped::default();
         let message = syslog::behind_date(date, &mut out);
         message.is_some() && out.program && out.foreign
