@@ -12,6 +12,8 @@ mod clock;
 mod deny;
 #[cfg(test)]
 mod deploy_tests;
+#[cfg(test)]
+mod environment_tests;
 mod fuzz;
 mod guest_parts;
 mod guests;
