@@ -14,10 +14,9 @@ umask 022
 unset CDPATH GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_PREFIX
 # By a link to it, too.
 cd "$(dirname "$(readlink -f "$0")")"
+. packaging/environment.sh
 # Administrators' tools (mke2fs, libvirtd) are there.
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
-# Files are UTF-8 in every locale.
-export PYTHONUTF8=1 PYTHONIOENCODING=utf-8
 export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others, and
 # more of them.

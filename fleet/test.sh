@@ -13,6 +13,7 @@
 # fetched; the rest has been tested then, and the last line says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../packaging/environment.sh
 . ../packaging/offline.sh
 hosts=${1:-20000}
 python=${PYTHON:-python3}
@@ -27,11 +28,13 @@ fail() {
     exit 1
 }
 
-cargo fmt --check
+if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; else missing+=("rustfmt (rustup component add rustfmt)"); fi
 # Lints come with the build: `cargo clippy` would check the engine's many dependencies on top of compiling them.
 linted=()
-if command -v clippy-driver >/dev/null; then
+if clippy-driver --version >/dev/null 2>&1; then
     linted=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__)
+else
+    missing+=("clippy (rustup component add clippy)")
 fi
 "${linted[@]}" cargo test --quiet --locked
 # The two programs beside each other, as they are installed.

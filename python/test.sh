@@ -4,11 +4,12 @@
 #   python/test.sh [--bench | --wheels]     --bench: measures too, and checks nothing by it
 #                                           --wheels: the wheels of python/wheels.sh instead, and what their names promise
 #
-# Settings: PYTHON=python3 the interpreter. Needs cargo, and Python 3.9 or later with venv and pip, which
+# Settings: PYTHON=python3 the interpreter. Needs cargo with rustfmt and clippy, and Python 3.9 or later with venv and pip, which
 # fetches maturin and pytest. Exits with 1 when something is wrong, with 77 when a tool is missing, with 75
 # when the network is.
 set -euo pipefail
 cd "$(dirname "$0")"
+. ../packaging/environment.sh
 . ../packaging/offline.sh
 python=${PYTHON:-python3}
 
@@ -22,6 +23,10 @@ fail() {
 }
 
 command -v cargo >/dev/null || missing "no cargo, which builds the module; install Rust"
+if [ "${1-}" != --wheels ]; then
+    cargo fmt --version >/dev/null 2>&1 || missing "no rustfmt: rustup component add rustfmt"
+    cargo clippy --version >/dev/null 2>&1 || missing "no clippy: rustup component add clippy"
+fi
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null ||
     missing "no $python of version 3.9 or later: apt-get install python3"
 dir=$(mktemp -d)
@@ -88,7 +93,7 @@ if [ "${1-}" = --wheels ]; then
         echo "$(basename "$wheel"): ok"
     done
     "${pip[@]}" install --no-index "$dir"/wheels/clocksmith-*manylinux*.whl
-    "$dir/env/bin/python" -m pytest --long
+    ./pytest.sh "$dir/env/bin/python" --long
     exit
 fi
 

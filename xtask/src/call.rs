@@ -134,6 +134,8 @@ impl Call {
         let answer = self.answer(context)?;
         match answer.code.filter(|_| answer.late.is_none()) {
             Some(0) => Ok(()),
+            // Without a word, it is not one of a script that lacks something.
+            Some(77 | 75) if answer.text.trim().is_empty() => Err(failure(&name, &answer)),
             Some(77) => Err(Stop::skip(answer.reason())),
             Some(75) => Err(Stop::no_network(answer.reason())),
             _ => Err(failure(&name, &answer)),
@@ -197,6 +199,9 @@ mod tests {
         assert_eq!(ends("77"), Err(Stop::skip("why")));
         assert_eq!(ends("75"), Err(Stop::no_network("why")));
         assert!(matches!(ends("1"), Err(Stop::Fail(_))));
+        for code in ["exit 77", "exit 75"] {
+            assert!(matches!(call("sh -c").arg(code).script(&context), Err(Stop::Fail(_))));
+        }
     }
 
     fn shell(script: &str) -> Call {

@@ -46,8 +46,9 @@ end is ended, with its process group (not what has a session of its own), after
                           values
   CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
-  RUSTFLAGS and similar   not for clippy, doc and no-default-features, which
-                          judge warnings, and steps that set them
+  RUSTFLAGS and similar   not for clippy, doc, no-default-features, python, speed
+                          and fleet, which judge warnings, and steps that set
+                          them
 ",
         DEFAULT_BUDGET / 60,
         CI_BUDGET / 60,

@@ -58,6 +58,8 @@ pub(crate) enum Kind {
 pub(crate) const QEMU: Need = Need::Tool("qemu-system-x86_64", "qemu-system-x86");
 /// With what the linker needs of the C library.
 pub(crate) const CC: Need = Need::Tool("cc", "gcc libc6-dev");
+pub(crate) const RUSTFMT: Need = Need::Component("rustfmt", "rustfmt");
+pub(crate) const CARGO_CLIPPY: Need = Need::Component("cargo-clippy", "clippy");
 /// An archive of C programs for guests.
 pub(crate) const LIBC: Need = Need::Package("libc6-dev");
 pub(crate) const MUSL: Need = Need::Target("x86_64-unknown-linux-musl");

@@ -17,6 +17,12 @@ const SHORT: &str = "XTASK_TEST_SHORT";
 const CARGO: &str = r#"#!/bin/sh
 echo "cargo $* | $(env | grep FLAGS= | sort | tr '\n' ' ')" >>"$NOTES"
 if [ "$1" = metadata ]; then echo '{"packages":[{"name":"x","features":[1]}]}'; fi
+if [ "$1" = "$LACKS" ]; then exit 1; fi
+"#;
+
+/// For the step python, which makes an environment with it, and calls maturin there.
+const PYTHON: &str = r#"#!/bin/sh
+case $* in *'-m venv '*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/maturin" ;; esac
 "#;
 
 /// For the step clippy, which asks where its driver is.
@@ -29,7 +35,13 @@ fn calls(step: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let dir = std::env::temp_dir().join(format!("xtask-cargo-{}-{number}", std::process::id()));
     let bin = dir.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    for (name, text) in [("cargo", CARGO), ("rustc", RUSTC), ("clippy-driver", "")] {
+    let programs = [
+        ("cargo", CARGO),
+        ("rustc", RUSTC),
+        ("clippy-driver", "#!/bin/sh\n"),
+        ("fake-python", PYTHON),
+    ];
+    for (name, text) in programs {
         std::fs::write(bin.join(name), text).unwrap();
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(bin.join(name), mode).unwrap();
@@ -48,6 +60,7 @@ fn calls(step: &str, variables: &[(&str, &str)]) -> Vec<String> {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .env("PATH", path.unwrap())
         .env("NOTES", dir.join("notes"))
+        .env("PYTHON", "fake-python")
         .env(STEP, step)
         .envs(variables.iter().copied())
         .stdout(Stdio::null())
@@ -83,6 +96,21 @@ fn steps_that_run_tests_of_cargo_show_which_skip_themselves() {
 }
 
 #[test]
+fn python_without_a_component_is_skipped() {
+    for (lacks, name) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let calls = calls("python", &[("LACKS", lacks)]);
+        assert_eq!(
+            calls.last().map(|call| call.contains(&format!("cargo {lacks} --version"))),
+            Some(true),
+            "{calls:?}"
+        );
+        assert!(
+            crate::needs::of(find("python").unwrap()).iter().any(|need| need.word() == Some(name))
+        );
+    }
+}
+
+#[test]
 fn steps_that_judge_warnings_or_set_flags_have_none_of_the_environment() {
     let names = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"];
     let more = ["RUSTDOCFLAGS", "CARGO_ENCODED_RUSTDOCFLAGS", "CARGO_TARGET_X_RUSTFLAGS"];
@@ -99,6 +127,10 @@ fn steps_that_judge_warnings_or_set_flags_have_none_of_the_environment() {
             "RUSTFLAGS=-C target-feature=+crt-static ",
         ),
         ("tsan", "-Zbuild-std", "RUSTFLAGS=-Zsanitizer=thread "),
+        ("python", "clippy --quiet", ""),
+        ("fleet", "test --quiet", ""),
+        // cargo-fuzz sets its own.
+        ("fuzz", "fuzz run", ""),
     ] {
         let calls = calls(step, &flags);
         let call = calls.iter().find(|call| call.contains(words)).unwrap();

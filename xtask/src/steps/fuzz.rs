@@ -29,7 +29,9 @@ fn fuzz(context: &Context) -> Done {
     let asked: u64 = seconds.parse().unwrap_or(SECONDS).saturating_sub(SECONDS);
     context.asked.set(asked.saturating_mul(targets.len() as u64));
     for target in targets {
-        let answer = call("fuzz/run").arg(&target).arg(&seconds).hidden().answer(context)?;
+        // cargo-fuzz adds its flags to RUSTFLAGS, to which cargo prefers others: without them nothing guides the inputs.
+        let fuzz = call("fuzz/run").arg(&target).arg(&seconds).own_flags().hidden();
+        let answer = fuzz.answer(context)?;
         if !answer.good() {
             let lines: Vec<&str> = answer.text.lines().collect();
             say!("{}", lines.get(lines.len().saturating_sub(100)..).unwrap_or_default().join("\n"));

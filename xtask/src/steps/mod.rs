@@ -12,6 +12,9 @@ mod clock;
 mod deny;
 #[cfg(test)]
 mod deploy_tests;
+#[cfg(test)]
+mod environment_tests;
+mod fmt;
 mod fuzz;
 mod guest_parts;
 mod guests;
@@ -31,7 +34,7 @@ pub(crate) static STEPS: &[&Step] = &[
     &guest_parts::DISK_IMAGE,
     &guest_parts::PARAVIRT_EMULATOR,
     &guest_parts::CLOCK_READER,
-    &rust::FMT,
+    &fmt::FMT,
     &rust::CLIPPY,
     &rust::TEST,
     &scripts::BOOK,

@@ -2,10 +2,9 @@
 
 use crate::call::call;
 use crate::context::WORKSPACE;
-use crate::needs::{CC, MUSL, Need};
+use crate::needs::{CARGO_CLIPPY, CC, MUSL, Need};
 use crate::step::{Done, Step, Stop, Tier};
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
 
 /// The manifests with a separate lock file.
 pub(super) const WORKSPACES: [&str; 4] =
@@ -42,46 +41,6 @@ pub(crate) static PROGRAM: Step = Step {
     run: |context| call("cargo test --no-run --test it").workspace().run(context),
 };
 
-pub(crate) static FMT: Step = Step {
-    name: "fmt",
-    what: "rustfmt changes nothing",
-    tier: Tier::Default,
-    emulated: false,
-    beside: false,
-    seconds: 2,
-    budget: 20,
-    short: None,
-    needs: &[Need::Component("rustfmt", "rustfmt")],
-    uses: &[],
-    run: |context| {
-        // It also colours a file.
-        let plain = !std::io::stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some();
-        let colour = if plain { "-- --color never" } else { "" };
-        // Also those beside the workspace.
-        let mut bad = Vec::new();
-        for manifest in WORKSPACES {
-            // `--all` also takes the crates that are used by their paths; those of the workspace are done by then.
-            let all = if manifest == WORKSPACES[0] { "--all" } else { "" };
-            let answer = call("cargo fmt --check")
-                .args(all)
-                .arg("--manifest-path")
-                .arg(manifest)
-                .args(colour)
-                .answer(context)?;
-            if answer.late.is_some() {
-                return Err(Stop::fail(format!("cargo fmt {}", answer.how())));
-            }
-            if !answer.good() {
-                bad.push(format!("`cargo fmt --all --manifest-path {manifest}`"));
-            }
-        }
-        if bad.is_empty() {
-            return Ok(());
-        }
-        Err(Stop::fail(format!("run {}, or mend what it cannot read", bad.join(", "))))
-    },
-};
-
 /// The compiler of [`COMPILE`] keeps its warnings, and cargo shows them each time.
 pub(crate) static CLIPPY: Step = Step {
     name: "clippy",
@@ -92,7 +51,7 @@ pub(crate) static CLIPPY: Step = Step {
     seconds: 190,
     budget: 350,
     short: None,
-    needs: &[CC, Need::Component("cargo-clippy", "clippy")],
+    needs: &[CC, CARGO_CLIPPY],
     uses: &[],
     run: |context| {
         has_lints(crate::lint::environment().as_ref())?;

@@ -1,7 +1,7 @@
 //! Steps whose work is in scripts beside the tested files.
 
 use crate::call::call;
-use crate::needs::{CC, MMDEBSTRAP, MUSL, Need, QEMU};
+use crate::needs::{CARGO_CLIPPY, CC, MMDEBSTRAP, MUSL, Need, QEMU, RUSTFMT};
 use crate::step::{Step, Tier};
 use crate::steps::guest_parts::{STATIC_PROGRAM, may_become_root};
 use crate::steps::rust::PROGRAM;
@@ -70,9 +70,15 @@ pub(crate) static PYTHON: Step = Step {
     budget: 100,
     short: None,
     // pip fetches what builds the module.
-    needs: &[Need::Tool("python3", "python3"), Need::Package("python3-venv"), Need::Network],
+    needs: &[
+        Need::Tool("python3", "python3"),
+        Need::Package("python3-venv"),
+        RUSTFMT,
+        CARGO_CLIPPY,
+        Need::Network,
+    ],
     uses: &[],
-    run: |context| call("python/test.sh").script(context),
+    run: |context| call("python/test.sh").own_flags().script(context),
 };
 
 pub(crate) static WHEELS: Step = Step {
@@ -98,7 +104,7 @@ pub(crate) static SHIMS: Step = Step {
     seconds: 180,
     budget: 600,
     short: None,
-    needs: &[CC, Need::Network],
+    needs: &[CC, RUSTFMT, Need::Network],
     uses: &[],
     run: |context| call("shims/test.sh").script(context),
 };
@@ -144,6 +150,8 @@ pub(crate) static FLEET: Step = Step {
     needs: &[
         Need::Tool("python3", "python3"),
         Need::Package("g++ python3-venv default-jdk-headless maven"),
+        RUSTFMT,
+        CARGO_CLIPPY,
         Need::PythonTools,
         Need::Engines,
         Need::Network,
@@ -152,7 +160,7 @@ pub(crate) static FLEET: Step = Step {
     run: |context| {
         // It changes its directory.
         let program = std::path::absolute(context.program()).unwrap_or(context.program());
-        call("fleet/test.sh").env("CLOCKSMITH", program).script(context)
+        call("fleet/test.sh").env("CLOCKSMITH", program).own_flags().script(context)
     },
 };
 
@@ -331,6 +339,8 @@ pub(crate) static SPEED: Step = Step {
         Need::Tool("grep", "grep"),
         Need::Tool("pkg-config", "pkg-config"),
         Need::Package("g++ binutils cmake python3-venv"),
+        RUSTFMT,
+        CARGO_CLIPPY,
     ],
     uses: &[],
     run: |context| {
@@ -339,6 +349,6 @@ pub(crate) static SPEED: Step = Step {
             .run(context)?;
         call("cargo bench --locked -p clocksmith-measure --bench plain_c").run(context)?;
         call("crates/clock-c/test.sh --bench").script(context)?;
-        call("python/test.sh --bench").script(context)
+        call("python/test.sh --bench").own_flags().script(context)
     },
 };

@@ -71,17 +71,25 @@ fn judge(run: &[&str], clock: &str) {
         (low / 1.5..high * 1.5).contains(&did),
         "{run:?}: {did} reads/s, said {found}: {document:#}"
     );
-    // A read of a few nanoseconds overlaps with the instructions around it; others are not that uncertain.
-    assert!(high / low < if clock == "coarse" { 12.0 } else { 2.0 }, "{run:?}: {found}");
+    // A read of a few nanoseconds overlaps with the instructions around it; others are not that uncertain. A busy machine gives
+    // few samples, and with a few dozen of them each end of an interval is as far off as their number may be.
+    let root = of("/totals/read_samples").sqrt();
+    let cost = if clock == "coarse" { 9.0 } else { 1.5 };
+    let is_narrow = high / low < cost * (root + 3.0) / (root - 3.0);
+    assert!(root < 5.0 || is_narrow, "{run:?}: {found}, {root} squared samples");
     let rows = document["rows"].as_array().unwrap();
     let of = |key: &str, value: &str| -> f64 {
         let rows = rows.iter().filter(|row| row[key] == value);
         rows.filter_map(|row| row["share_of_reads"]["value"].as_f64()).sum()
     };
     assert!(of("path", "clocksmith_run") > 0.95, "{run:?}: {rows:#?}");
-    // A busy machine gives few samples, and wide intervals; without a hit of a breakpoint no clock is named.
+    // Without a hit of a breakpoint no clock is named. A few hits may all be of the other clock, of which one read in ten is.
     let monotonic = rows.iter().find(|row| row["clock"] == "CLOCK_MONOTONIC");
-    assert_eq!(monotonic.is_some(), document["method"]["hits"].as_u64() > Some(0), "{rows:#?}");
+    match document["method"]["hits"].as_u64().unwrap() {
+        0 => assert!(monotonic.is_none(), "{rows:#?}"),
+        1..10 => {}
+        _ => assert!(monotonic.is_some(), "{rows:#?}"),
+    }
     if let Some(monotonic) = monotonic {
         let share = |end: &str| monotonic["share_of_reads"][end].as_f64().unwrap();
         let held = (share("low") - 0.07..share("high") + 0.07).contains(&0.9);
