@@ -268,6 +268,17 @@ impl<'a> Domain<'a> {
         self.confidential().map_or(said, |it| it.invtsc(said))
     }
 
+    /// Returns whether the guest gets all features of its host, also those that do not migrate: an invariant TSC too,
+    /// unless the domain disables it. `None` if a placeholder decides it.
+    pub(crate) fn passes_all(&self) -> Option<bool> {
+        let (mode, unknown) = (self.cpu_mode(), crate::placed::UNKNOWN);
+        let migratable = self.cpu.and_then(|cpu| cpu.value("migratable")).unwrap_or("on");
+        if mode.contains(unknown) || migratable.contains(unknown) {
+            return None;
+        }
+        Some(matches!(mode, "host-passthrough" | "maximum") && migratable == "off")
+    }
+
     fn said_invtsc(&self) -> Option<bool> {
         if self.times("invtsc") > 1 {
             return None;
@@ -275,9 +286,8 @@ impl<'a> Domain<'a> {
         if let Some((_, on)) = self.feature("invtsc") {
             return Some(on);
         }
-        let passes = matches!(self.cpu_mode(), "host-passthrough" | "maximum");
         match self.cpu.and_then(|cpu| cpu.value("migratable")) {
-            Some("off") if passes => Some(true),
+            Some("off") if self.passes_all() == Some(true) => Some(true),
             // The host decides.
             _ if self.optional("invtsc") => None,
             Some(value) if value.contains(crate::placed::UNKNOWN) => None,
