@@ -100,6 +100,71 @@ fn flag_of_one_branch_is_not_in_the_other() {
     assert!(found("CPU+=,+invtsc").contains(&("q-hypervisor-hidden", Severity::Warn)));
 }
 
+/// The script of a choice, before a command line of Windows.
+fn chosen(choice: &str, command: &str) -> Vec<(&'static str, Severity)> {
+    ids(
+        Kind::Qemu,
+        &format!("#!/bin/bash\n{choice}\n{command} -enable-kvm -drive file=win11.qcow2\n"),
+    )
+}
+
+#[test]
+fn values_of_two_branches_are_no_command_line() {
+    let missing = |choice: &str, command: &str| {
+        let found = chosen(choice, command);
+        found.iter().any(|(id, _)| *id == "q-hv-time-missing")
+    };
+    let plain = "$QEMU -cpu $CPU";
+    let x86 = "QEMU=qemu-system-x86_64; CPU=host,hv-time";
+    let arm = "QEMU=qemu-system-aarch64; CPU=host";
+    let case = |arms: &[&str]| {
+        let arms: String =
+            arms.iter().enumerate().map(|(n, arm)| format!("  {n}) {arm};;\n")).collect();
+        format!("case $ARCH in\n{arms}esac")
+    };
+    for choice in [
+        case(&[x86, arm]),
+        case(&[arm, x86]),
+        case(&[x86, arm, "QEMU=qemu-system-riscv64; CPU=rv64"]),
+        case(&[x86, "QEMU=qemu-system-riscv64", arm]),
+        format!("CPU=max\n{}", case(&[x86, arm])),
+        format!("if [ $A ]; then {arm}; else {x86}; fi"),
+        format!("if [ $A ]; then {x86}; elif [ $B ]; then {arm}; fi"),
+        // The last branch has no -cpu of its own.
+        case(&[x86, "QEMU=qemu-system-aarch64"]),
+        format!("CPU=host\n{}", case(&["QEMU=qemu-system-aarch64", x86])),
+    ] {
+        assert!(!missing(&choice, plain), "{choice}");
+        // Each branch without it is still seen.
+        let without = choice.replace(",hv-time", "");
+        assert!(missing(&without, plain), "{without}");
+    }
+    let options = case(&[
+        "QEMU=qemu-system-x86_64; O=\"-M q35 -cpu host,hv-time\"",
+        "QEMU=qemu-system-aarch64; O=\"-M virt -cpu host\"",
+    ]);
+    assert!(!missing(&options, "$QEMU $O"));
+    assert!(missing(&options.replace(",hv-time", ""), "$QEMU $O"));
+    // A value that contains another one has its place too.
+    let inside = format!("{}\nA=(-cpu $CPU)", case(&[x86, arm]));
+    assert!(!missing(&inside, "$QEMU \"${A[@]}\""));
+    // An emulated machine of one branch does not get the -cpu of the other.
+    let accel = case(&["K=kvm; CPU=host,+invtsc,tsc-frequency=2500000000", "K=tcg; CPU=max"]);
+    let found = chosen(&accel, "qemu-system-x86_64 -accel $K -cpu $CPU");
+    assert!(!found.iter().any(|(id, _)| *id == "q-invtsc-tcg"), "{found:?}");
+}
+
+#[test]
+fn values_without_branches_are_combined() {
+    // The conditions may both be true.
+    let both = "CPU=host\nQEMU=qemu-system-aarch64\nif [ $A ]; then CPU=max; fi\nif [ $B ]; then QEMU=qemu-system-x86_64; fi";
+    let found = chosen(both, "$QEMU -cpu $CPU");
+    assert!(found.contains(&("q-hv-time-missing", Severity::Warn)), "{found:?}");
+    let pair = "CPU=host\nM=q35\n[ $A ] && { CPU=host,hv-time; M=pc; }";
+    let found = chosen(pair, "qemu-system-x86_64 -M $M -cpu $CPU");
+    assert!(found.contains(&("q-hv-time-missing", Severity::Warn)), "{found:?}");
+}
+
 #[test]
 fn template_may_leave_a_device_out() {
     let cpu = feature("<feature policy='require' name='invtsc'/>");

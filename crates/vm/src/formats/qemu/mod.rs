@@ -30,6 +30,7 @@ pub(crate) mod property;
 mod python;
 pub(crate) mod reach;
 pub(crate) mod script;
+mod together;
 mod unseen;
 mod variables;
 mod written;

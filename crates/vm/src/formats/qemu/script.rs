@@ -13,7 +13,7 @@ use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
 use super::reach::Reach;
 use super::variables::Variables;
-use super::{machine, manifest, nix, powershell, python};
+use super::{machine, manifest, nix, powershell, python, together};
 use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
@@ -213,21 +213,27 @@ impl Script {
             }
             alone = alone.or_else(|| argument::in_variables(&expanded));
             let first = script.commands.len();
-            script.take(&expanded);
+            let program = expanded.iter().any(|word| is_program(word.as_str()));
+            let crossed = program && together::crossed(rest, &variables, &script.branches);
+            if !crossed {
+                script.take(&expanded);
+            }
             let taken = script.commands.len();
             script.in_strings(text, &variables, statement);
             if beginnings::sets(statement).is_some_and(|name| begins.contains(name)) {
                 script.begun.extend(taken..script.commands.len());
             }
-            let named = variables.named(rest);
-            // A branch may give values to several variables.
-            for other in variables.paired(&named) {
-                script.take(&other.expand(rest, None));
+            let other = crossed || !variables.named(rest).is_empty();
+            let read = script.commands.len();
+            for way in other
+                .then(|| together::ways(rest, &variables, &script.branches))
+                .into_iter()
+                .flatten()
+            {
+                script.take(&way);
             }
-            for name in named {
-                for other in variables.others.get(&name).into_iter().flatten().take(8) {
-                    script.take(&variables.expand(rest, Some((&name, other))));
-                }
+            if crossed && script.commands.len() == read {
+                script.take(&expanded);
             }
             script.alternatives_from(first);
         }
