@@ -5,6 +5,7 @@ use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::foreign;
 use crate::guest::{self, Guest, Known};
+use crate::migrate::guest::Sev;
 use crate::placed::Placed;
 use crate::template::{in_small_name, optional};
 use crate::text::Text;
@@ -154,6 +155,15 @@ impl<'a> Domain<'a> {
             }
             None => self.line.confidential(),
         }
+    }
+
+    /// Returns whether AMD SEV protects the guest, by `<launchSecurity>` or an object of `<qemu:commandline>`.
+    pub(crate) fn sev(&self) -> Sev {
+        let kind = match self.child("launchSecurity") {
+            Some(security) => Confidential::of_words(security.value("type").unwrap_or_default()),
+            None => self.line.confidential_object(),
+        };
+        kind.and_then(Confidential::sev).unwrap_or_default()
     }
 
     /// Returns whether the domain cannot migrate anyway: it has a device of the host. Pinned CPUs are not a device: libvirt
