@@ -300,3 +300,86 @@ fn guest_that_only_some_runs_give_kvm_to_stays_on_its_clock_only_there() {
         assert!(!said.contains("where KVM runs"), "{text}");
     }
 }
+
+/// The ids of a script that starts Windows with the words of `args`.
+fn listed(before: &str) -> Vec<(&'static str, Severity)> {
+    ids(Kind::Qemu, &format!("#!/bin/bash\n{before}\nqemu-system-x86_64 \"${{args[@]}}\"\n"))
+}
+
+#[test]
+fn list_to_which_a_call_adds_is_not_known() {
+    let args = "args=(-enable-kvm -machine q35 -drive file=win10.qcow2)";
+    let missing = |before: &str| listed(before).iter().any(|it| it.0 == "q-hv-time-missing");
+    assert!(missing(args));
+    for before in [
+        format!("add() {{ args+=(-cpu host,hv-time); }}\n{args}\nadd"),
+        format!("add() {{ args+=(-cpu \"$1\"); }}\n{args}\nadd host,hv-time"),
+        format!("add() {{ args=(\"${{args[@]}}\" -cpu \"$1\"); }}\n{args}\nadd host,hv-time"),
+        format!(
+            "add() {{\n  echo a\n  args+=(-cpu host,hv-time)\n}}\n{args}\nif [ $A ]; then add; fi"
+        ),
+        format!("function add {{\n  args+=(-cpu host,hv-time)\n}}\n{args}\nadd"),
+        format!("add() {{ args+=(-cpu host,hv-time); }}\nall() {{ add; }}\n{args}\nall"),
+        format!("{args}\nadd() {{ local -n ref=$1; ref+=(-cpu host,hv-time); }}\nadd args"),
+        format!("{args}\n. ./cpu.sh"),
+        format!("{args}\n[ -f cpu.sh ] && source cpu.sh"),
+    ] {
+        assert!(!missing(&before), "{before}");
+    }
+    for before in [
+        // The function is not called after the assignment, or adds to another list.
+        format!("add() {{ args+=(-cpu host,hv-time); }}\nadd\n{args}"),
+        format!("add() {{ others+=(-cpu host,hv-time); }}\n{args}\nadd"),
+        format!("add() {{ local -n ref=$1; ref+=(-S); }}\n{args}\nadd others"),
+        format!(". ./cpu.sh\n{args}"),
+        format!("{args}\n. /etc/os-release"),
+    ] {
+        assert!(missing(&before), "{before}");
+    }
+    // What the list has is still judged.
+    let old = format!("{}\n. ./cpu.sh", args.replace("q35", "q35 -no-hpet"));
+    assert!(listed(&old).iter().any(|it| it.0 == "q-no-hpet-removed"));
+    let twice = format!("{args}\nadd() {{ args+=(-cpu host,hv-time); }}\nadd");
+    assert!(!listed(&twice).iter().any(|it| it.0 == "q-cpu-repeated"));
+    // A string.
+    let text = |call: &str| {
+        let text = format!(
+            "#!/bin/sh\nadd() {{ echo; O=\"$O -cpu host,hv-time\"; }}\nO=\"-enable-kvm -m 2G -name win11\"\n{call}\nqemu-system-x86_64 $O\n"
+        );
+        ids(Kind::Qemu, &text).iter().any(|it| it.0 == "q-hv-time-missing")
+    };
+    assert!(text("") && !text("add"));
+}
+
+#[test]
+fn words_that_are_removed_from_a_list_are_not_judged() {
+    let gone = |text: &str| {
+        let text = format!("#!/bin/bash\n{text}\n");
+        let document = document(Kind::Qemu, &text);
+        let findings = lint(&document).map(|it| it.findings).unwrap_or_default();
+        findings.iter().any(|it| it.rule.id == "q-no-hpet-removed")
+    };
+    let list = "A=(qemu-system-x86_64 -no-hpet -enable-kvm -machine q35 -cpu host)";
+    let set = "set -- -no-hpet -enable-kvm -machine q35 -cpu host";
+    let run = "qemu-system-x86_64 \"$@\"";
+    let chosen = "for a in -enable-kvm -machine q35 -no-hpet -cpu host; do\n  [ \"$a\" = -no-hpet ] && continue\n  args+=(\"$a\")\ndone\n\
+                  qemu-system-x86_64 \"${args[@]}\"";
+    for text in [
+        format!("{list}\nunset \"A[1]\"\n\"${{A[@]}}\""),
+        format!("{list}\nunset A[$N]\n\"${{A[@]}}\""),
+        format!("{set}\nshift\n{run}"),
+        format!("{set}\nshift 2\nexec {run} -S"),
+        format!("{set}\nwhile [ $1 = x ]; do shift; done\n{run}"),
+        format!("args=()\n{chosen}"),
+    ] {
+        assert!(!gone(&text), "{text}");
+    }
+    for text in [
+        format!("{list}\n\"${{A[@]}}\""),
+        format!("{list}\nunset \"B[1]\"\n\"${{A[@]}}\""),
+        format!("{set}\n{run}"),
+        format!("while [ $1 = x ]; do shift; done\n{set}\n{run}"),
+    ] {
+        assert!(gone(&text), "{text}");
+    }
+}

@@ -9,6 +9,7 @@ mod argument;
 mod batch;
 mod beginnings;
 pub(crate) mod branches;
+mod called;
 pub(crate) mod choice;
 pub(crate) mod clocks;
 mod code;
@@ -33,7 +34,7 @@ pub(crate) mod script;
 mod together;
 mod unseen;
 mod variables;
-mod written;
+pub(crate) mod written;
 
 use crate::certain::is_shell;
 use crate::detect::{Clues, Sign};

@@ -5,6 +5,7 @@ use super::argument;
 use super::batch::Variables as Batch;
 use super::beginnings;
 use super::branches::{Branches, conditions, united};
+use super::called::Functions;
 use super::command::{Command, closed, command, is_program, strong};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
@@ -186,6 +187,7 @@ impl Script {
             true => Helpers::of(text, &statements),
             false => Helpers::default(),
         };
+        let functions = Functions::of(text, &statements);
         let (mut told, mut alone) = (None, None);
         let begins = beginnings::of(&statements);
         let mut separators = Vec::new();
@@ -204,6 +206,10 @@ impl Script {
                 break;
             }
             if helpers.any() && helpers.take(&mut variables, rest) {
+                continue;
+            }
+            functions.follow(number, &mut variables);
+            if functions.chooses(statement) {
                 continue;
             }
             let expanded = variables.expand(rest, None);
@@ -352,6 +358,7 @@ impl Script {
         statements: &[Statement],
         separators: &[Option<char>],
     ) {
+        let functions = Functions::of(text, statements);
         let mut words = Vec::new();
         let mut option = false;
         let constants = constants::of(text);
@@ -359,6 +366,9 @@ impl Script {
         let last = variables.separator();
         for (number, statement) in statements.iter().enumerate() {
             if tests(statement) || queries(statement) {
+                continue;
+            }
+            if variables.is_shortened(statement) || functions.chooses(statement) {
                 continue;
             }
             variables.join_with(separators.get(number).copied().unwrap_or(last));

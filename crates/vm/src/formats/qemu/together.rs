@@ -31,6 +31,11 @@ impl Origin {
         origin
     }
 
+    /// The place of the assignment.
+    pub(super) fn at(&self) -> usize {
+        self.own.unwrap_or_default()
+    }
+
     /// Adds the places of another value.
     fn join(&mut self, other: &Self) {
         for at in &other.from {
@@ -130,7 +135,7 @@ impl<'a> Named<'a> {
             let place = other.own.filter(|place| other.sure && *place > own);
             place.is_some_and(|place| self.branches.within(place, at))
         };
-        self.of.get(name).into_iter().flatten().any(|other| later(other))
+        self.of.get(name).into_iter().flatten().any(later)
     }
 
     /// Returns the values that the branch around a place gives: of each variable the last one that certainly is

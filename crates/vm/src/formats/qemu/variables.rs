@@ -37,6 +37,10 @@ pub(super) struct Variables {
     origins: BTreeMap<String, Origin>,
     /// The statement that is read, as the origin of a value, and the variables in it.
     here: (Origin, BTreeSet<String>),
+    /// The statements that gave a variable its value, or added to it.
+    given: BTreeMap<String, BTreeSet<usize>>,
+    /// Lists from which words may have been removed.
+    shortened: BTreeSet<String>,
     /// The variables that have the value that IFS had before the script set it: `OLD=$IFS`.
     saved: BTreeSet<String>,
     /// IFS at a place in the script, where it is not the last one.
@@ -219,6 +223,11 @@ impl Variables {
         };
         let old_origin = old.unwrap_or_default();
         self.origins.insert(name.to_owned(), origin);
+        let given = self.given.entry(name.to_owned()).or_default();
+        if !append && !self.here.1.contains(name) {
+            given.clear();
+        }
+        given.insert(self.here.0.at());
         // `CPU+=,+invtsc` in a branch: the list without it is the other one.
         if let (true, Some(Value::Scalar(old)), Value::Scalar(more)) =
             (append && under, self.now.get(name), &value)
@@ -302,6 +311,68 @@ impl Variables {
             spent: self.spent.clone(),
             ..Self::default()
         }
+    }
+
+    /// Adds what is not known to a list or a value, unless the statement at a place has already added to it. `words`:
+    /// whether these are further words.
+    pub(super) fn extend(&mut self, name: &str, by: Option<usize>, words: bool) {
+        let added = |at: usize| self.given.get(name).is_some_and(|given| given.contains(&at));
+        if by.is_some_and(added) {
+            return;
+        }
+        let at = by.unwrap_or_default();
+        match self.now.get_mut(name) {
+            Some(Value::Array(list)) if list.len() < MOST_WORDS => {
+                let mut unknown = Placed::default();
+                unknown.push(UNKNOWN, at);
+                list.push(unknown);
+            }
+            Some(Value::Scalar(text)) => {
+                if words {
+                    text.push(' ', at);
+                }
+                text.push(UNKNOWN, at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what is not known to every list of options: a file that is sourced may add to it.
+    pub(super) fn extend_lists(&mut self) {
+        let list = |value: &Value| match value {
+            Value::Array(words) => words.iter().any(|word| word.as_str().starts_with('-')),
+            Value::Scalar(text) => text.as_str().contains(" -"),
+        };
+        let names = self.now.iter().filter(|(_, value)| list(value)).map(|(name, _)| name.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.extend(&name, None, true);
+        }
+    }
+
+    /// Makes the words of a list unknown, except for a program: some of them are removed.
+    pub(super) fn shorten(&mut self, name: &str) {
+        let Some(Value::Array(list)) = self.now.get_mut(name) else { return };
+        for word in list.iter_mut().filter(|word| !is_program(word.as_str())) {
+            let mut unknown = Placed::default();
+            unknown.push(UNKNOWN, word.span().start);
+            *word = unknown;
+        }
+        self.shortened.insert(name.to_owned());
+    }
+
+    /// Returns whether a statement assigns a list from which words may have been removed.
+    pub(super) fn is_shortened(&self, statement: &Statement) -> bool {
+        let words = statement.words.as_slice();
+        let literal = |at: usize| words.get(at).and_then(Word::literal);
+        let name = |word: &Word| match word.pieces.first() {
+            Some(Piece::Literal(text)) if text.as_str().contains('=') => {
+                text.as_str().get(..name_length(text.as_str())).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let set = literal(0) == Some("set") && literal(1) == Some("--");
+        set && self.shortened.contains("@")
+            || words.iter().filter_map(name).any(|name| self.shortened.contains(&name))
     }
 
     /// Adds to the end of a variable.
