@@ -239,6 +239,13 @@ impl<'a> Guard<'a> {
             words.first().and_then(Word::literal).filter(|name| is(name)).map(|_| 0)
         };
         let Some(first) = found else {
+            // Other commands may use the variable's value.
+            let named = words.first().filter(|word| word.literal().is_none());
+            if let Some(name) = named.and_then(|word| self.program_in(word)) {
+                return Err(format!(
+                    "line {line}: the program of the command is the value of {name}, and such a command is not edited"
+                ));
+            }
             return Err(format!(
                 "line {line}: the text is in another command, or the program of the command is known only at \
                  run time"
@@ -250,6 +257,18 @@ impl<'a> Guard<'a> {
             }
         }
         Ok(first)
+    }
+
+    /// Returns the variable that is a word, if one of its values is the name of QEMU.
+    fn program_in<'w>(&self, word: &'w Word) -> Option<&'w str> {
+        let [one] = word.uses.as_slice() else { return None };
+        let assigns = self.script.commands.iter().flat_map(|it| &it.assigns);
+        let mut values =
+            assigns.filter(|it| it.name == one.name).filter_map(|it| match &it.value {
+                Value::One(value) => value.literal(),
+                Value::Array(_) => None,
+            });
+        values.any(is_qemu).then_some(one.name.as_str())
     }
 
     fn in_word(&self, command: &Command, index: usize, edit: &Edit) -> Result<Edit, String> {

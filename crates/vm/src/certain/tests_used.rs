@@ -86,3 +86,15 @@ fn words_after_the_options_of_set_are_parameters() {
     assert_eq!(fixed(&text), text);
     assert!(left(&text).contains("in another command"), "{}", left(&text));
 }
+
+#[test]
+fn command_of_a_variable_is_left_with_the_reason() {
+    let text = |program: &str| {
+        format!(
+            "#!/bin/sh\nQ={program}\n$Q -enable-kvm -M q35,hpet=off -cpu host,hv-relaxed -name win11\n"
+        )
+    };
+    let known = text("/usr/bin/qemu-system-x86_64");
+    assert_eq!(fixed(&known), known);
+    assert!(left(&known).contains("is the value of Q"), "{}", left(&known));
+}

@@ -14,6 +14,7 @@ use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::script::Script;
+use crate::formats::qemu::written;
 use crate::placed::Placed;
 use crate::text::Text;
 use clocksmith_facts::Facts;
@@ -141,7 +142,25 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
         Some(Kind::Proxmox) if proxmox::is_machine(text) => other::of_proxmox(text),
         Some(Kind::Proxmox) => Err(GuestError::Maker),
         Some(Kind::Xen) => Err(GuestError::Xen),
-        _ => clock_of_qemu(text),
+        _ => match clock_of_qemu(text) {
+            Err(GuestError::Kind) => written_by(text),
+            other => other,
+        },
+    }
+}
+
+/// Returns the guest of a script that a file writes line by line.
+fn written_by(text: &str) -> Result<Guest, GuestError> {
+    let document = Document {
+        name: String::new(),
+        text: Text::new(text.to_owned()),
+        kind: Kind::Qemu,
+        guest: None,
+        models: None,
+    };
+    match written::texts(&document).as_slice() {
+        [script] => clock_of_qemu(script),
+        _ => Err(GuestError::Kind),
     }
 }
 
@@ -600,6 +619,14 @@ mod tests {
         assert_eq!(vm("sev"), Sev::Sev);
         assert_eq!(vm("snp"), Sev::Snp);
         assert_eq!(vm("tdx"), Sev::No);
+    }
+
+    #[test]
+    fn script_that_a_file_writes_is_a_guest() {
+        let text = "FROM a\nENV F=+invtsc\nRUN tee -a a.sh <<< 'exec qemu-system-x86_64 -m 2G -accel kvm \\' \\\n    \
+                    && tee -a a.sh <<< '-cpu ${CPU:-host},${F:-check} \\' \\\n    && tee -a a.sh <<< '-S'\n";
+        assert_eq!(parse(text).unwrap().invtsc, Some(true));
+        assert_eq!(parse(&text.replace("-cpu", "-name")), Err(GuestError::Kind));
     }
 
     #[test]
