@@ -155,6 +155,21 @@ fn values_of_two_branches_are_no_command_line() {
 }
 
 #[test]
+fn options_of_two_branches_that_decide_nothing_hide_nothing() {
+    let text = "if [ $A ]; then\n  IN=\"-device virtio-keyboard-pci\"\nelse\n  KEY=\"-device usb-tablet\"\nfi\n\
+                if [ $B ]; then SPICE=\"-spice port=1\"; else SPICE=\"\"; fi";
+    let document = document(
+        Kind::Qemu,
+        &format!(
+            "#!/bin/bash\n{text}\nqemu-system-x86_64 -enable-kvm -cpu host,hv-time -M q35 $IN $KEY $SPICE -hda win11.qcow2\n"
+        ),
+    );
+    let findings = lint(&document).unwrap().findings;
+    let hpet = findings.iter().find(|it| it.rule.id == "q-hpet-default-on").unwrap();
+    assert_eq!(hpet.summary, None, "nothing says that a run may disable it");
+}
+
+#[test]
 fn values_without_branches_are_combined() {
     // The conditions may both be true.
     let both = "CPU=host\nQEMU=qemu-system-aarch64\nif [ $A ]; then CPU=max; fi\nif [ $B ]; then QEMU=qemu-system-x86_64; fi";

@@ -5,7 +5,7 @@ use super::branches::Branches;
 use super::variables::{Value, Variables};
 use crate::placed::Placed;
 use crate::shell::{Piece, Word};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most places from which a value is known to come.
 const MOST_PLACES: usize = 16;
@@ -75,7 +75,30 @@ pub(super) type Given = (Value, Origin);
 /// The variables in some words, with the values that each may have, the last one at the end.
 struct Named<'a> {
     of: BTreeMap<&'a str, Vec<&'a Origin>>,
+    /// Those of which no value has an option that matters here: a display or a disk belongs to any machine.
+    indifferent: BTreeSet<&'a str>,
     branches: &'a Branches,
+}
+
+/// Options that decide a finding, without their dashes, and parts of their names.
+const DECIDE: [&str; 14] = [
+    "cpu", "machine", "-M", "accel", "kvm", "tcg", "hpet", "acpi", "global", "append", "object",
+    "rtc", "icount", "loadvm",
+];
+
+/// Returns whether a value only has options that decide no finding.
+fn is_indifferent(value: &Value) -> bool {
+    let plain = |text: &str| !DECIDE.iter().any(|it| text.contains(it));
+    match value {
+        Value::Scalar(text) => {
+            let text = text.as_str().trim_start();
+            (text.is_empty() || text.starts_with('-')) && plain(text)
+        }
+        Value::Array(words) => {
+            words.first().is_none_or(|word| word.as_str().starts_with('-'))
+                && words.iter().all(|word| plain(word.as_str()))
+        }
+    }
 }
 
 /// The words of one run: their variables, and the numbers of the values.
@@ -83,7 +106,7 @@ type Choice<'a> = BTreeMap<&'a str, usize>;
 
 impl<'a> Named<'a> {
     fn of(words: &'a [Word], variables: &'a Variables, branches: &'a Branches) -> Self {
-        let mut of = BTreeMap::new();
+        let mut of: BTreeMap<&str, Vec<&Origin>> = BTreeMap::new();
         for piece in words.iter().flat_map(|word| &word.pieces) {
             if let Piece::Variable { name, .. } = piece
                 && let Some(now) = variables.origin(name)
@@ -93,7 +116,12 @@ impl<'a> Named<'a> {
                 of.insert(name.as_str(), all);
             }
         }
-        Self { of, branches }
+        let alike = |(name, all): (&&'a str, &Vec<&Origin>)| {
+            let mut values = (0..all.len()).filter_map(|number| variables.given(name, number));
+            values.all(is_indifferent).then_some(*name)
+        };
+        let indifferent = of.iter().filter_map(alike).collect();
+        Self { of, indifferent, branches }
     }
 
     /// The choice of the last value of each variable.
@@ -116,6 +144,7 @@ impl<'a> Named<'a> {
     fn crossed(&self, choice: &Choice<'a>) -> bool {
         let chosen: Vec<(&str, &Origin)> = choice
             .iter()
+            .filter(|(name, _)| !self.indifferent.contains(*name))
             .filter_map(|(name, value)| Some((*name, self.origin(name, *value)?)))
             .collect();
         let against = |(one, first): &(&str, &Origin), (other, second): &(&str, &Origin)| {
@@ -139,14 +168,22 @@ impl<'a> Named<'a> {
     }
 
     /// Returns the values that the branch around a place gives: of each variable the last one that certainly is
-    /// assigned there, or before the condition. A variable with values of other branches only is left out.
+    /// assigned there, or before the condition, or the last one of another condition. A variable with values of other
+    /// branches only is left out.
     fn of_branch(&self, at: usize) -> Choice<'a> {
-        let given = |origin: &Origin| match origin.own {
+        let given = |origin: &&Origin| match origin.own {
             Some(own) => self.branches.within(own, at) || !self.branches.inside(own),
             None => true,
         };
-        let last = |all: &[&Origin]| all.iter().rposition(|origin| given(origin));
-        self.of.iter().filter_map(|(name, all)| Some((*name, last(all)?))).collect()
+        let may_be = |origin: &&Origin| origin.own.is_none_or(|own| !self.branches.apart(own, at));
+        let last = |name: &str, all: &[&'a Origin]| {
+            let any = self.indifferent.contains(name).then(|| all.len().saturating_sub(1));
+            all.iter()
+                .rposition(|it| given(it))
+                .or_else(|| all.iter().rposition(|it| may_be(it)))
+                .or(any)
+        };
+        self.of.iter().filter_map(|(name, all)| Some((*name, last(name, all)?))).collect()
     }
 }
 
