@@ -604,6 +604,10 @@ mod tests {
         let some = "A=-nographic\nif [ \"$1\" ]; then A=\"-object sev-guest,id=a -machine memory-encryption=a\"; fi\n\
                     A=\"$A -m 1G\"\nqemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
         assert_eq!(parse(some).unwrap().sev, Sev::Perhaps);
+        let other = "A=\"-object sev-guest,id=a -machine memory-encryption=a\"\nif [ \"$1\" ]; then A=-nographic; fi\n\
+                     qemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
+        let guest = parse(other).unwrap();
+        assert_eq!((guest.sev, guest.invtsc), (Sev::Perhaps, Some(false)));
         let machine = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
         let of = |rest: &str| parse(&format!("{machine}{rest}")).unwrap().sev;
         assert_eq!(of("amd-sev: es\n"), Sev::Sev);

@@ -1,5 +1,5 @@
-//! The values of several variables that belong together: those that one run of the script gives. A program of one branch and the
-//! `-cpu` of another one are no command line.
+//! The values of several variables that belong together: those that one run of the script gives. A program of one branch with
+//! the `-cpu` of another one is not a command line.
 
 use super::branches::Branches;
 use super::variables::{Value, Variables};
