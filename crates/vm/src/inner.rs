@@ -73,6 +73,11 @@ impl Inner {
         self.whole.clone()
     }
 
+    /// The text so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()

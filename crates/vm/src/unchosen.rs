@@ -11,12 +11,15 @@ use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::script::Script;
-use crate::formats::qemu::{cpu, cpu::frequency};
+use crate::formats::qemu::{cpu, cpu::frequency, written};
 use crate::migrate::{guest, other};
 use crate::placed::Placed;
 
 /// The message about a processor that has neither.
 const FOREIGN: &str = "its processor is not x86, and no other one has them";
+
+/// The message about a script that a file writes.
+const WRITTEN: &str = "other commands write the script with -cpu line by line";
 
 /// Returns why an unchanged file does not follow the choices; `None` if it does.
 pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
@@ -94,7 +97,14 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
                     "it is not certain what else a change would do",
                 );
             }
-            None => return say(at, "the command line has no -cpu that can be read"),
+            None => {
+                let lines = written::texts(document);
+                let other = lines.iter().any(|it| it.contains("-cpu "));
+                return say(
+                    at,
+                    if other { WRITTEN } else { "the command line has no -cpu that can be read" },
+                );
+            }
         }
     }
     None

@@ -79,7 +79,7 @@ pub(super) fn looked_for<'t>(
             let least = if searches { SEARCHING } else { OTHERWISE };
             let told = |piece: &&str| {
                 piece.len() >= least
-                    && match is_option(of_line, piece) {
+                    && match is_option(of_line, piece) || is_number(of_line, piece) {
                         true => changes_word(piece),
                         false => tells(piece),
                     }
@@ -94,7 +94,9 @@ pub(super) fn looked_for<'t>(
                 .find(told)
                 .or_else(|| {
                     let parts = pieces(of_line).filter(|_| searches);
-                    let parts = parts.filter(|piece| !is_unit(piece) && !is_option(of_line, piece));
+                    let parts = parts.filter(|piece| {
+                        !is_unit(piece) && !is_option(of_line, piece) && !is_number(of_line, piece)
+                    });
                     parts.flat_map(|piece| piece.split(['.', '+'])).find(told)
                 })
                 .or_else(|| segments(of_line).filter(|_| searches).find(parts_words))
@@ -213,6 +215,50 @@ fn is_option(line: &str, piece: &str) -> bool {
         && before.chars().next_back().is_none_or(char::is_whitespace)
         && after.chars().next().is_none_or(|c| c.is_whitespace() || c == ')')
         && !matches!(before.split_whitespace().next_back(), Some("--" | "-e" | "=" | "==" | "=~"))
+}
+
+/// Returns whether a piece is a number that a command gets which searches for nothing: `renice -n 19 $(pidof qemu)`. It is a
+/// word of its own, and is not compared with digits of a frequency.
+fn is_number(line: &str, piece: &str) -> bool {
+    let at = (piece.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    let before = line.get(..at).unwrap_or_default();
+    let after = line.get(at + piece.len()..).unwrap_or_default();
+    !piece.is_empty()
+        && piece.bytes().all(|byte| byte.is_ascii_digit())
+        && before.chars().next_back().is_some_and(char::is_whitespace)
+        && after.chars().next().is_none_or(|c| c.is_whitespace() || ")&;".contains(c))
+        && !before.contains(['\'', '"', '`', '#', '='])
+        && command_before(before).is_some_and(|command| {
+            let mut words = command.split_whitespace();
+            // A command that only a run shows may search.
+            words.clone().next().is_some_and(|first| !first.starts_with('$')) && !words.any(finds)
+        })
+}
+
+/// Returns whether a word is a command that searches, runs a text, or prints the name of another command.
+fn finds(word: &str) -> bool {
+    const OTHERS: &str = "rg ag ack which command type eval xargs sh bash ssh";
+    let name = base(word);
+    let is = |name: &str| SEARCH.contains(&name) && !matches!(name, "ps" | "pidof");
+    // egrep, gawk
+    is(name) || name.get(1..).is_some_and(is) || listed(OTHERS, name)
+}
+
+/// Returns the text of the command that ends a line so far, without the substitutions in it.
+fn command_before(before: &str) -> Option<String> {
+    let mut open = 0_usize;
+    let mut out = Vec::new();
+    for c in before.chars().rev() {
+        match c {
+            ')' => open += 1,
+            '(' if open > 0 => open -= 1,
+            '|' | ';' | '&' | '(' if open == 0 => break,
+            _ if open == 0 => out.push(c),
+            // The text of a substitution.
+            _ => {}
+        }
+    }
+    (open == 0).then(|| out.into_iter().rev().collect())
 }
 
 /// A text with one blank for each sequence of them and for a continued line, and without quotes.
@@ -368,6 +414,52 @@ mod tests {
         ] {
             assert!(of(rest).is_some(), "{rest}");
         }
+    }
+
+    #[test]
+    fn number_that_another_command_gets_is_no_part_of_a_frequency() {
+        let of = |rest: &str| {
+            let own = "qemu-system-x86_64 -enable-kvm -cpu host -m 1G\n";
+            let text = format!("{own}{rest}");
+            let at = text.find(" -m").unwrap();
+            let edit = Edit { span: at..at, with: ",tsc-frequency=2994372000".to_owned() };
+            looked_for(&text, &edit, &(0..own.len()), std::slice::from_ref(&(0..own.len())))
+                .map(|(_, piece)| piece.to_owned())
+        };
+        for rest in [
+            "renice -n 99 $(pidof qemu-system-x86_64)",
+            "renice -n 72 $(pidof qemu); sleep 20",
+            "python affinity.py $(pidof qemu-system-x86_64) -k 6 18 72 20 &",
+            "(taskset -p 20 $(pgrep -x qemu))",
+            "ps ax | grep qemu | head -n 20",
+            "if pidof qemu; then sleep 43; fi",
+            "sleep 4372",
+        ] {
+            assert_eq!(of(rest), None, "{rest}");
+        }
+        for rest in [
+            "ps ax | grep 20",
+            "ps ax | grep -c -- 99",
+            "ps ax | egrep 99",
+            "ps ax | awk 20",
+            "ps ax | xargs -n 1 echo 99",
+            "[ 99 = $X ]",
+            "$(which grep) 99 /proc/1/cmdline && ps",
+            "$(command -v grep) 20 $(pidof qemu)",
+            "N=20; pgrep -f $N",
+            "case $args in *99*) ;; esac",
+            "ssh host grep 99 list",
+            "pgrep -f '20'",
+        ] {
+            assert!(of(rest).is_some(), "{rest}");
+        }
+        // A number that the script has now.
+        let own = "qemu-system-x86_64 -enable-kvm -cpu host -m 2048 -S\n";
+        let text = format!("{own}look $(pidof qemu) 2048");
+        let at = text.find("2048").unwrap();
+        let edit = Edit { span: at..at + 4, with: "512".to_owned() };
+        let own = 0..own.len();
+        assert!(looked_for(&text, &edit, &own, std::slice::from_ref(&own)).is_some());
     }
 
     #[test]

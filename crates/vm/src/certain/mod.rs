@@ -19,6 +19,7 @@ mod programs;
 mod script;
 mod understood;
 mod unit;
+mod used;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ mod tests;
 mod tests_lookers;
 #[cfg(test)]
 mod tests_programs;
+#[cfg(test)]
+mod tests_used;
 
 use crate::document::Document;
 use crate::edit::Edit;

@@ -107,3 +107,27 @@ pub(super) fn is_vboxmanage(word: &str) -> bool {
 pub(super) fn prints(word: &str) -> bool {
     matches!(word, "echo" | "printf")
 }
+
+/// Returns the words of `set` that may be options. All words after `--` or `-`, and after the first one that is not an
+/// option, are positional parameters, whatever they are (POSIX, "set").
+pub(super) fn options_of_set(words: &[Word]) -> &[Word] {
+    let words = words.get(1..).unwrap_or_default();
+    let mut named = false;
+    let ends = |word: &Word| {
+        let text = word.literal();
+        let option = text.is_none_or(|text| text.len() > 1 && text.starts_with(['-', '+']));
+        // `-o pipefail`
+        let value = std::mem::take(&mut named);
+        named = text.is_some_and(|text| option && text.ends_with('o'));
+        text == Some("--") || !option && !value
+    };
+    let count = words.iter().map(ends).position(|ends| ends).unwrap_or(words.len());
+    words.get(..count).unwrap_or_default()
+}
+
+/// Returns whether options of `set` make the shell print its input.
+pub(super) fn prints_script(options: &[Word]) -> bool {
+    options
+        .iter()
+        .any(|word| word.text == "verbose" || word.text.starts_with('-') && word.text.contains('v'))
+}

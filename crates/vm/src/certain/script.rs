@@ -1,8 +1,11 @@
 //! Changes of scripts of a shell.
 
 use super::itself::own_text;
-use super::options::{is_option, is_qemu, is_value, is_vboxmanage, prints, program};
+use super::options::{
+    is_option, is_qemu, is_value, is_vboxmanage, options_of_set, prints, prints_script, program,
+};
 use super::own::{appends, divides_a_name, is_ordinary, names, only_reads, only_variables};
+use super::used::{NOT_WHOLE, is_whole_array};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::formats::Kind;
@@ -68,13 +71,7 @@ impl<'a> Guard<'a> {
             if matches!(name, Some("alias")) {
                 return Err(said("an alias may change what a command is"));
             }
-            if name == Some("set")
-                && command
-                    .words
-                    .iter()
-                    .skip(1)
-                    .any(|word| word.text.starts_with('-') && word.text.contains('v'))
-            {
+            if name == Some("set") && prints_script(options_of_set(&command.words)) {
                 return Err(said("`set -v` prints the script"));
             }
             if matches!(name, Some("type" | "declare" | "typeset"))
@@ -95,7 +92,8 @@ impl<'a> Guard<'a> {
                                 !it.is_empty() && it.chars().all(|c| "euxo".contains(c))
                             })
                     };
-                    let plain = command.words.len() > 1 && command.words.iter().skip(1).all(flags);
+                    let plain =
+                        command.words.len() > 1 && options_of_set(&command.words).iter().all(flags);
                     (!plain).then(|| "`set`".to_owned())
                 }
                 Some(name) if listed(REACHES, name) => Some(format!("`{name}`")),
@@ -141,18 +139,18 @@ impl<'a> Guard<'a> {
         if !plain && !quoted {
             return Err("what would be written has quotes".to_owned());
         }
-        self.looked_for(edit)?;
         if self.document.kind == Kind::Virtualbox {
             self.extradata(edit)?;
         }
-        if self.document.kind == Kind::Virtualbox && edit.with.is_empty() {
-            return self.removed(edit);
-        }
-        match self.spot(&edit.span) {
-            Spot::Word(command, index) => self.in_word(command, index, edit),
-            Spot::Assigned(command, assign) => self.in_variable(command, assign, edit),
-            Spot::Nowhere => Err(self.elsewhere(&edit.span)),
-        }
+        let removed = self.document.kind == Kind::Virtualbox && edit.with.is_empty();
+        let certain = match self.spot(&edit.span) {
+            _ if removed => self.removed(edit)?,
+            Spot::Word(command, index) => self.in_word(command, index, edit)?,
+            Spot::Assigned(command, assign) => self.in_variable(command, assign, edit)?,
+            Spot::Nowhere => return Err(self.elsewhere(&edit.span)),
+        };
+        self.looked_for(edit)?;
+        Ok(certain)
     }
 
     /// Returns whether only closing quotes follow a place in a word, so that text inserted there is appended to the
@@ -241,6 +239,13 @@ impl<'a> Guard<'a> {
             words.first().and_then(Word::literal).filter(|name| is(name)).map(|_| 0)
         };
         let Some(first) = found else {
+            // Other commands may use the variable's value.
+            let named = words.first().filter(|word| word.literal().is_none());
+            if let Some(name) = named.and_then(|word| self.program_in(word)) {
+                return Err(format!(
+                    "line {line}: the program of the command is the value of {name}, and such a command is not edited"
+                ));
+            }
             return Err(format!(
                 "line {line}: the text is in another command, or the program of the command is known only at \
                  run time"
@@ -252,6 +257,18 @@ impl<'a> Guard<'a> {
             }
         }
         Ok(first)
+    }
+
+    /// Returns the variable that is a word, if one of its values is the name of QEMU.
+    fn program_in<'w>(&self, word: &'w Word) -> Option<&'w str> {
+        let [one] = word.uses.as_slice() else { return None };
+        let assigns = self.script.commands.iter().flat_map(|it| &it.assigns);
+        let mut values =
+            assigns.filter(|it| it.name == one.name).filter_map(|it| match &it.value {
+                Value::One(value) => value.literal(),
+                Value::Array(_) => None,
+            });
+        values.any(is_qemu).then_some(one.name.as_str())
     }
 
     fn in_word(&self, command: &Command, index: usize, edit: &Edit) -> Result<Edit, String> {
@@ -333,21 +350,22 @@ impl<'a> Guard<'a> {
             .flat_map(|c| &c.assigns)
             .filter(|a| a.name == name)
             .collect();
-        let used: Vec<(&Command, usize)> = self.uses(name);
-        let [(user, index)] = used.as_slice() else {
-            return cannot("which is also used in another place");
+        let used = match self.used_once(command, assign) {
+            Ok(used) => used,
+            Err(why) => return cannot(&why),
         };
         if self.names.get(name).copied() != Some(assigned.len() + 1) {
             return cannot("which is also used or changed in another place");
         }
-        if user.span.start < command.span.end {
-            return cannot("which is used before it is assigned");
-        }
+        let (user, around, index) = (used.user, used.words, used.index);
         let first = self.direct(user)?;
+        if used.at <= first {
+            return cannot(NOT_WHOLE);
+        }
         if is_hpet(edit) {
             self.is_pc(user, first)?;
         }
-        let Some(word) = user.words.get(*index) else { return cannot("which is used elsewhere") };
+        let Some(word) = around.get(index) else { return cannot("which is used elsewhere") };
         match &assign.value {
             Value::One(value) => {
                 let whole = value.literal().is_some_and(|it| {
@@ -359,7 +377,7 @@ impl<'a> Guard<'a> {
                 if appends(edit) && !self.ends_at(value, edit.span.end) {
                     return cannot("which continues after its last part");
                 }
-                if !is_value(&user.words, *index, first + 1)
+                if !is_value(around, index, used.from(first))
                     || word.uses.iter().any(|it| it.form != Form::Plain)
                 {
                     return cannot("which is not the plain value of one option where it is used");
@@ -370,12 +388,8 @@ impl<'a> Guard<'a> {
                 Ok(edit.clone())
             }
             Value::Array(words) => {
-                let alone = word.uses.len() == 1
-                    && word.text == format!("\u{1}${{{name}[@]}}\u{1}")
-                    && !word.splits;
-                let arrays = assigned.iter().all(|it| matches!(it.value, Value::Array(_)));
-                if !alone || !arrays || *index <= first {
-                    return cannot("which is used other than as \"${NAME[@]}\" after the program");
+                if !is_whole_array(word, &assigned, name) {
+                    return cannot(NOT_WHOLE);
                 }
                 let inside = |word: &Word| {
                     word.span.start <= edit.span.start && edit.span.end <= word.span.end
@@ -397,19 +411,6 @@ impl<'a> Guard<'a> {
                 cannot("in which it is not the plain value of one option")
             }
         }
-    }
-
-    /// Returns the words that contain a variable.
-    fn uses(&self, name: &str) -> Vec<(&Command, usize)> {
-        let mut found = Vec::new();
-        for command in &self.script.commands {
-            for (index, word) in command.words.iter().enumerate() {
-                found.extend(
-                    word.uses.iter().filter(|it| it.name == name).map(|_| (command, index)),
-                );
-            }
-        }
-        found
     }
 
     /// Decides on the removal of a line with one command.

@@ -1,7 +1,7 @@
 //! Decides whether a guest can migrate to a host, what its TSC does there, and which program refuses with which
 //! message.
 
-use super::guest::{Frequency, Guest, Manager};
+use super::guest::{Frequency, Guest, Manager, Sev};
 use super::host::{Host, Missing, Tsc};
 use super::scale::{self, Rate, Ratio, TOLERANCE_PPM};
 use serde::Serialize;
@@ -122,11 +122,49 @@ const GUEST_INVTSC: &str =
 /// Decides whether `guest` can migrate to `host`, and what its clock does there.
 #[must_use]
 pub fn decide(guest: &Guest, host: &Host) -> Answer {
+    let message = match guest.sev {
+        Sev::Sev => Some("SEV: Migration is not implemented"),
+        Sev::Snp => Some("SEV-SNP: Migration is not implemented"),
+        Sev::No | Sev::Perhaps => None,
+    };
+    if let Some(message) = message.filter(|_| !guest.emulated) {
+        return protected(host, message);
+    }
     let answer = by_clock(guest, host);
+    let answer = match answer.verdict {
+        Verdict::Refused => answer,
+        _ if guest.sev == Sev::Perhaps => perhaps_protected(answer),
+        _ => answer,
+    };
     match answer.verdict.goes() {
         Some(true) if guest.device => with_device(answer),
         _ => answer,
     }
+}
+
+/// Source: QEMU, target/i386/sev.c, `sev_mig_blocker` of sev_launch_finish(), since 2.12, and of sev_snp_launch_finish(),
+/// since 9.1; in the sources of January 2026 too. It blocks a migration and a save.
+fn protected(host: &Host, message: &str) -> Answer {
+    let why = "AMD SEV protects the guest's memory, and QEMU migrates no such guest, whatever its TSC is; it cannot be saved \
+               either";
+    Answer::new(host, Verdict::Refused, why).by("QEMU", message)
+}
+
+/// Returns the answer for a script of which only some runs start such a guest.
+fn perhaps_protected(mut answer: Answer) -> Answer {
+    answer.verdict = Verdict::Unknown;
+    answer.why = format!(
+        "in some runs of the script AMD SEV protects the guest's memory, and QEMU migrates no such guest; otherwise: {}",
+        answer.why
+    );
+    answer.missing.insert(
+        0,
+        Missing {
+            fact: "SEV of the guest",
+            how: "the command line of the guest that runs: /proc/PID/cmdline of QEMU".to_owned(),
+        },
+    );
+    answer
 }
 
 /// Returns the answer for a guest whose clock could move, and which holds a device of its host: only the driver of that

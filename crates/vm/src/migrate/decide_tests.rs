@@ -21,6 +21,7 @@ fn guest(manager: Manager, invtsc: bool, frequency: Frequency) -> Guest {
         reenlightenment: false,
         emulated: false,
         device: false,
+        sev: Sev::No,
     }
 }
 
@@ -106,7 +107,7 @@ proptest! {
     ) {
         let manager = if libvirt { Manager::Libvirt } else { Manager::Qemu };
         let frequency = Frequency::Set(2_500_000_000);
-        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false, device: false };
+        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false, device: false, sev: Sev::No };
         let mut host = host(khz, scaling);
         host.tsc = Some(Tsc { khz, slack_khz });
         host.invariant = invariant;
@@ -158,4 +159,33 @@ fn guest_with_a_device_of_its_host_is_not_said_to_go() {
     // What its clock forbids stays forbidden.
     let held = Guest { device: true, ..guest(Manager::Libvirt, true, Frequency::Absent) };
     assert_eq!(decide(&held, &host(2_500_000, Some(true))).verdict, Verdict::Refused);
+}
+
+#[test]
+fn guest_of_sev_is_refused_whatever_its_clock_is() {
+    let host = host(2_500_000, Some(true));
+    let set = Frequency::Set(2_500_000_000);
+    for one in [
+        guest(Manager::Libvirt, false, Frequency::Absent),
+        guest(Manager::Qemu, true, set),
+        guest(Manager::Qemu, true, Frequency::Absent),
+        Guest { device: true, ..guest(Manager::Qemu, false, Frequency::Absent) },
+    ] {
+        for (sev, message) in [
+            (Sev::Sev, "SEV: Migration is not implemented"),
+            (Sev::Snp, "SEV-SNP: Migration is not implemented"),
+        ] {
+            let answer = decide(&Guest { sev, ..one.clone() }, &host);
+            assert_eq!((answer.verdict, answer.by), (Verdict::Refused, Some("QEMU")), "{one:?}");
+            assert_eq!(answer.message.as_deref(), Some(message));
+        }
+        let known = decide(&one, &host).verdict;
+        let perhaps = decide(&Guest { sev: Sev::Perhaps, ..one.clone() }, &host);
+        match known {
+            Verdict::Refused => assert_eq!(perhaps.verdict, known),
+            _ => assert_eq!(perhaps.verdict, Verdict::Unknown),
+        }
+        let missing = perhaps.missing.iter().any(|it| it.fact == "SEV of the guest");
+        assert_eq!(missing, known != Verdict::Refused);
+    }
 }

@@ -8,11 +8,13 @@ use crate::formats::libvirt::{
     domain::{Domain, Driver},
 };
 use crate::formats::proxmox;
+use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::cpu;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::script::Script;
+use crate::formats::qemu::written;
 use crate::placed::Placed;
 use crate::text::Text;
 use clocksmith_facts::Facts;
@@ -45,6 +47,22 @@ pub enum Frequency {
     Unknown,
 }
 
+/// Whether AMD SEV protects the guest's memory: QEMU migrates no such guest, whatever its TSC is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Sev {
+    /// No, as far as the configuration shows.
+    #[default]
+    No,
+    /// In some runs of a script.
+    Perhaps,
+    /// SEV or SEV-ES.
+    Sev,
+    /// SEV-SNP.
+    Snp,
+}
+
 /// A guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -64,6 +82,8 @@ pub struct Guest {
     pub emulated: bool,
     /// Whether it holds a device of its host, such as a passed-through PCI device.
     pub device: bool,
+    /// Whether it is a guest of AMD SEV.
+    pub sev: Sev,
 }
 
 /// The reason why a text describes no guest.
@@ -88,6 +108,9 @@ pub enum GuestError {
          /etc/pve/qemu-server/NUMBER.conf"
     )]
     Maker,
+    /// A container of Proxmox VE.
+    #[error("{}", proxmox::CONTAINER)]
+    Container,
     /// A processor of another architecture.
     #[error("it is a guest with processors that have no TSC; this is about x86")]
     Foreign,
@@ -115,10 +138,29 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
     }
     match Kind::detect("", text) {
         Some(Kind::Kubevirt) => other::of_kubevirt(text),
+        Some(Kind::Proxmox) if proxmox::is_container(text) => Err(GuestError::Container),
         Some(Kind::Proxmox) if proxmox::is_machine(text) => other::of_proxmox(text),
         Some(Kind::Proxmox) => Err(GuestError::Maker),
         Some(Kind::Xen) => Err(GuestError::Xen),
-        _ => clock_of_qemu(text),
+        _ => match clock_of_qemu(text) {
+            Err(GuestError::Kind) => written_by(text),
+            other => other,
+        },
+    }
+}
+
+/// Returns the guest of a script that a file writes line by line.
+fn written_by(text: &str) -> Result<Guest, GuestError> {
+    let document = Document {
+        name: String::new(),
+        text: Text::new(text.to_owned()),
+        kind: Kind::Qemu,
+        guest: None,
+        models: None,
+    };
+    match written::texts(&document).as_slice() {
+        [script] => clock_of_qemu(script),
+        _ => Err(GuestError::Kind),
     }
 }
 
@@ -159,6 +201,7 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
         emulated: domain.emulated(),
         device: domain.has_device(),
+        sev: domain.sev(),
     };
     if let Some(hz) = domain.frequency() {
         guest.frequency = set(hz, hz.trim().parse().ok())?;
@@ -239,9 +282,18 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
             // Only one branch protects it.
             let other = line.cpu().and_then(cpu::invtsc);
             guest.invtsc = guest.invtsc.filter(|on| Some(*on) == other);
+            if guest.sev != Sev::No {
+                guest.sev = Sev::Perhaps;
+            }
         }
-        if !guests.contains(&guest) {
-            guests.push(guest);
+        match guests.iter_mut().find(|other| same_but_for_sev(other, &guest)) {
+            Some(other) if *other != guest => {
+                // Values of two branches of one command line.
+                other.invtsc = other.invtsc.or(guest.invtsc);
+                other.sev = Sev::Perhaps;
+            }
+            Some(_) => {}
+            None => guests.push(guest),
         }
     }
     match guests.len() {
@@ -252,12 +304,22 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
     }
 }
 
+/// Returns whether two command lines are equal, or differ only in that SEV protects one of the guests: then its
+/// configuration does not decide whether it has an invariant TSC.
+fn same_but_for_sev(one: &Guest, other: &Guest) -> bool {
+    let plain = |guest: &Guest| Guest { sev: Sev::No, invtsc: None, ..guest.clone() };
+    let unknown = one.invtsc.is_none() || other.invtsc.is_none();
+    let invtsc = one.invtsc == other.invtsc || one.sev != other.sev && unknown;
+    plain(one) == plain(other) && invtsc
+}
+
 fn clock_of_line(line: &Line) -> Result<Guest, GuestError> {
     let guest = clock_of_cpu(line.cpu().ok_or(GuestError::Kind)?)?;
     Ok(Guest {
         invtsc: line.confidential().map_or(guest.invtsc, |it| it.invtsc(guest.invtsc)),
         emulated: line.kvm() == Some(false),
         device: !line.hostdevs.is_empty(),
+        sev: line.confidential_object().and_then(Confidential::sev).unwrap_or_default(),
         ..guest
     })
 }
@@ -284,6 +346,7 @@ fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
         reenlightenment: cpu.flag("hv-reenlightenment") == Some(true),
         emulated: false,
         device: false,
+        sev: Sev::No,
     })
 }
 
@@ -336,6 +399,7 @@ pub fn of_facts(facts: &Facts) -> Guest {
         reenlightenment: false,
         emulated: false,
         device: false,
+        sev: Sev::No,
     }
 }
 
@@ -514,6 +578,67 @@ mod tests {
         assert_eq!(parse("#!/bin/sh\necho hello"), Err(GuestError::Kind));
         assert!(matches!(parse("-cpu host,tsc-frequency=2500000"), Err(GuestError::Broken(_))));
         assert!(matches!(parse("<capabilities/>"), Err(GuestError::Broken(_))));
+    }
+
+    #[test]
+    fn guests_of_sev_are_seen() {
+        let secured = |kind: &str| domain(&format!("<launchSecurity type='{kind}'/>")).sev;
+        assert_eq!(secured("sev"), Sev::Sev);
+        assert_eq!(secured("sev-snp"), Sev::Snp);
+        assert_eq!(secured("tdx"), Sev::No);
+        assert_eq!(domain("").sev, Sev::No);
+        let line = |object: &str, machine: &str| {
+            let text = format!(
+                "qemu-system-x86_64 -accel kvm -cpu EPYC {object} -machine q35,{machine}=a"
+            );
+            parse(&text).unwrap().sev
+        };
+        let id = "confidential-guest-support";
+        assert_eq!(line("-object sev-guest,id=a,cbitpos=47", id), Sev::Sev);
+        assert_eq!(line("-object sev-guest,id=a,cbitpos=47", "memory-encryption"), Sev::Sev);
+        assert_eq!(line("-object sev-snp-guest,id=a", id), Sev::Snp);
+        assert_eq!(line("-object tdx-guest,id=a", id), Sev::No);
+        // An object that no machine uses, and one that the file does not have.
+        assert_eq!(line("-object sev-guest,id=a", "usb"), Sev::No);
+        assert_eq!(line("", id), Sev::No);
+        let some = "A=-nographic\nif [ \"$1\" ]; then A=\"-object sev-guest,id=a -machine memory-encryption=a\"; fi\n\
+                    A=\"$A -m 1G\"\nqemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
+        assert_eq!(parse(some).unwrap().sev, Sev::Perhaps);
+        let other = "A=\"-object sev-guest,id=a -machine memory-encryption=a\"\nif [ \"$1\" ]; then A=-nographic; fi\n\
+                     qemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
+        let guest = parse(other).unwrap();
+        assert_eq!((guest.sev, guest.invtsc), (Sev::Perhaps, Some(false)));
+        let machine = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
+        let of = |rest: &str| parse(&format!("{machine}{rest}")).unwrap().sev;
+        assert_eq!(of("amd-sev: es\n"), Sev::Sev);
+        assert_eq!(of("amd-sev: type=snp\nargs: -cpu host\n"), Sev::Snp);
+        assert_eq!(of("intel-tdx: tdx\n"), Sev::No);
+        let vm = |kind: &str| {
+            let head =
+                "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nspec:\n  domain:\n";
+            parse(&format!("{head}    launchSecurity:\n      {kind}: {{}}\n    devices: {{}}\n"))
+                .unwrap()
+                .sev
+        };
+        assert_eq!(vm("sev"), Sev::Sev);
+        assert_eq!(vm("snp"), Sev::Snp);
+        assert_eq!(vm("tdx"), Sev::No);
+    }
+
+    #[test]
+    fn script_that_a_file_writes_is_a_guest() {
+        let text = "FROM a\nENV F=+invtsc\nRUN tee -a a.sh <<< 'exec qemu-system-x86_64 -m 2G -accel kvm \\' \\\n    \
+                    && tee -a a.sh <<< '-cpu ${CPU:-host},${F:-check} \\' \\\n    && tee -a a.sh <<< '-S'\n";
+        assert_eq!(parse(text).unwrap().invtsc, Some(true));
+        assert_eq!(parse(&text.replace("-cpu", "-name")), Err(GuestError::Kind));
+    }
+
+    #[test]
+    fn container_of_proxmox_is_no_guest() {
+        let text = "arch: amd64\ncores: 4\nhostname: a\nmemory: 512\nostype: ubuntu\nrootfs: local:1/a.raw,size=8G\n\
+                    swap: 512\nunprivileged: 1\n";
+        assert_eq!(parse(text), Err(GuestError::Container));
+        assert!(GuestError::Container.to_string().contains("container of Proxmox VE"));
     }
 
     #[test]

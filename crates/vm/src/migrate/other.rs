@@ -1,6 +1,6 @@
 //! KubeVirt and Proxmox VE guests: the configuration that these generate for libvirt and QEMU.
 
-use super::guest::{Frequency, Guest, GuestError, Manager, clock_of_qemu, set};
+use super::guest::{Frequency, Guest, GuestError, Manager, Sev, clock_of_qemu, set};
 use crate::inner::{each, said};
 use crate::words::listed;
 use crate::yaml::{self, Node};
@@ -58,6 +58,12 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
     // KubeVirt itself says of such a machine that it cannot be migrated live (condition LiveMigratable).
     let mut devices = ["gpus", "hostDevices"].iter();
     let device = devices.any(|key| !each(domain, &["devices", key]).is_empty());
+    let has = |key: &str| domain.at(&["launchSecurity", key]).is_some();
+    let sev = match (has("snp"), has("sev")) {
+        (true, _) => Sev::Snp,
+        (_, true) => Sev::Sev,
+        _ => Sev::No,
+    };
     let name = said(object, &["metadata", "name"]).map(|(name, _)| name.to_owned());
     Ok(Guest {
         name,
@@ -67,6 +73,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         reenlightenment,
         emulated: false,
         device,
+        sev,
     })
 }
 
@@ -90,10 +97,17 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     let device = text.lines().any(passed);
+    // `amd-sev: type=es` and `amd-sev: snp`, by PVE/QemuServer.pm, get_amd_sev_object().
+    let sev = match of("amd-sev") {
+        Some(kind) if kind.contains("snp") => Sev::Snp,
+        Some(_) => Sev::Sev,
+        None => Sev::No,
+    };
     match of("args").map(clock_of_qemu) {
         Some(Ok(guest)) => {
             let device = device || guest.device;
-            return Ok(Guest { name, emulated, device, ..guest });
+            let sev = if sev == Sev::No { guest.sev } else { sev };
+            return Ok(Guest { name, emulated, device, sev, ..guest });
         }
         Some(Err(GuestError::Kind)) | None => {}
         Some(Err(error)) => return Err(error),
@@ -107,6 +121,7 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
         reenlightenment: false,
         emulated,
         device,
+        sev,
     })
 }
 

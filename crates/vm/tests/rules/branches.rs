@@ -100,6 +100,86 @@ fn flag_of_one_branch_is_not_in_the_other() {
     assert!(found("CPU+=,+invtsc").contains(&("q-hypervisor-hidden", Severity::Warn)));
 }
 
+/// The script of a choice, before a command line of Windows.
+fn chosen(choice: &str, command: &str) -> Vec<(&'static str, Severity)> {
+    ids(
+        Kind::Qemu,
+        &format!("#!/bin/bash\n{choice}\n{command} -enable-kvm -drive file=win11.qcow2\n"),
+    )
+}
+
+#[test]
+fn values_of_two_branches_are_no_command_line() {
+    let missing = |choice: &str, command: &str| {
+        let found = chosen(choice, command);
+        found.iter().any(|(id, _)| *id == "q-hv-time-missing")
+    };
+    let plain = "$QEMU -cpu $CPU";
+    let x86 = "QEMU=qemu-system-x86_64; CPU=host,hv-time";
+    let arm = "QEMU=qemu-system-aarch64; CPU=host";
+    let case = |arms: &[&str]| {
+        let arms: String =
+            arms.iter().enumerate().map(|(n, arm)| format!("  {n}) {arm};;\n")).collect();
+        format!("case $ARCH in\n{arms}esac")
+    };
+    for choice in [
+        case(&[x86, arm]),
+        case(&[arm, x86]),
+        case(&[x86, arm, "QEMU=qemu-system-riscv64; CPU=rv64"]),
+        case(&[x86, "QEMU=qemu-system-riscv64", arm]),
+        format!("CPU=max\n{}", case(&[x86, arm])),
+        format!("if [ $A ]; then {arm}; else {x86}; fi"),
+        format!("if [ $A ]; then {x86}; elif [ $B ]; then {arm}; fi"),
+        // The last branch has no -cpu of its own.
+        case(&[x86, "QEMU=qemu-system-aarch64"]),
+        format!("CPU=host\n{}", case(&["QEMU=qemu-system-aarch64", x86])),
+    ] {
+        assert!(!missing(&choice, plain), "{choice}");
+        // Each branch without it is still seen.
+        let without = choice.replace(",hv-time", "");
+        assert!(missing(&without, plain), "{without}");
+    }
+    let options = case(&[
+        "QEMU=qemu-system-x86_64; O=\"-M q35 -cpu host,hv-time\"",
+        "QEMU=qemu-system-aarch64; O=\"-M virt -cpu host\"",
+    ]);
+    assert!(!missing(&options, "$QEMU $O"));
+    assert!(missing(&options.replace(",hv-time", ""), "$QEMU $O"));
+    // A value that contains another one has its place too.
+    let inside = format!("{}\nA=(-cpu $CPU)", case(&[x86, arm]));
+    assert!(!missing(&inside, "$QEMU \"${A[@]}\""));
+    // An emulated machine of one branch does not get the -cpu of the other.
+    let accel = case(&["K=kvm; CPU=host,+invtsc,tsc-frequency=2500000000", "K=tcg; CPU=max"]);
+    let found = chosen(&accel, "qemu-system-x86_64 -accel $K -cpu $CPU");
+    assert!(!found.iter().any(|(id, _)| *id == "q-invtsc-tcg"), "{found:?}");
+}
+
+#[test]
+fn options_of_two_branches_that_decide_nothing_hide_nothing() {
+    let text = "if [ $A ]; then\n  IN=\"-device virtio-keyboard-pci\"\nelse\n  KEY=\"-device usb-tablet\"\nfi\n\
+                if [ $B ]; then SPICE=\"-spice port=1\"; else SPICE=\"\"; fi";
+    let document = document(
+        Kind::Qemu,
+        &format!(
+            "#!/bin/bash\n{text}\nqemu-system-x86_64 -enable-kvm -cpu host,hv-time -M q35 $IN $KEY $SPICE -hda win11.qcow2\n"
+        ),
+    );
+    let findings = lint(&document).unwrap().findings;
+    let hpet = findings.iter().find(|it| it.rule.id == "q-hpet-default-on").unwrap();
+    assert_eq!(hpet.summary, None, "nothing says that a run may disable it");
+}
+
+#[test]
+fn values_without_branches_are_combined() {
+    // The conditions may both be true.
+    let both = "CPU=host\nQEMU=qemu-system-aarch64\nif [ $A ]; then CPU=max; fi\nif [ $B ]; then QEMU=qemu-system-x86_64; fi";
+    let found = chosen(both, "$QEMU -cpu $CPU");
+    assert!(found.contains(&("q-hv-time-missing", Severity::Warn)), "{found:?}");
+    let pair = "CPU=host\nM=q35\n[ $A ] && { CPU=host,hv-time; M=pc; }";
+    let found = chosen(pair, "qemu-system-x86_64 -M $M -cpu $CPU");
+    assert!(found.contains(&("q-hv-time-missing", Severity::Warn)), "{found:?}");
+}
+
 #[test]
 fn template_may_leave_a_device_out() {
     let cpu = feature("<feature policy='require' name='invtsc'/>");
@@ -233,5 +313,88 @@ fn guest_that_only_some_runs_give_kvm_to_stays_on_its_clock_only_there() {
     ] {
         let said = of_clock(name, &text).unwrap();
         assert!(!said.contains("where KVM runs"), "{text}");
+    }
+}
+
+/// The ids of a script that starts Windows with the words of `args`.
+fn listed(before: &str) -> Vec<(&'static str, Severity)> {
+    ids(Kind::Qemu, &format!("#!/bin/bash\n{before}\nqemu-system-x86_64 \"${{args[@]}}\"\n"))
+}
+
+#[test]
+fn list_to_which_a_call_adds_is_not_known() {
+    let args = "args=(-enable-kvm -machine q35 -drive file=win10.qcow2)";
+    let missing = |before: &str| listed(before).iter().any(|it| it.0 == "q-hv-time-missing");
+    assert!(missing(args));
+    for before in [
+        format!("add() {{ args+=(-cpu host,hv-time); }}\n{args}\nadd"),
+        format!("add() {{ args+=(-cpu \"$1\"); }}\n{args}\nadd host,hv-time"),
+        format!("add() {{ args=(\"${{args[@]}}\" -cpu \"$1\"); }}\n{args}\nadd host,hv-time"),
+        format!(
+            "add() {{\n  echo a\n  args+=(-cpu host,hv-time)\n}}\n{args}\nif [ $A ]; then add; fi"
+        ),
+        format!("function add {{\n  args+=(-cpu host,hv-time)\n}}\n{args}\nadd"),
+        format!("add() {{ args+=(-cpu host,hv-time); }}\nall() {{ add; }}\n{args}\nall"),
+        format!("{args}\nadd() {{ local -n ref=$1; ref+=(-cpu host,hv-time); }}\nadd args"),
+        format!("{args}\n. ./cpu.sh"),
+        format!("{args}\n[ -f cpu.sh ] && source cpu.sh"),
+    ] {
+        assert!(!missing(&before), "{before}");
+    }
+    for before in [
+        // The function is not called after the assignment, or adds to another list.
+        format!("add() {{ args+=(-cpu host,hv-time); }}\nadd\n{args}"),
+        format!("add() {{ others+=(-cpu host,hv-time); }}\n{args}\nadd"),
+        format!("add() {{ local -n ref=$1; ref+=(-S); }}\n{args}\nadd others"),
+        format!(". ./cpu.sh\n{args}"),
+        format!("{args}\n. /etc/os-release"),
+    ] {
+        assert!(missing(&before), "{before}");
+    }
+    // What the list has is still judged.
+    let old = format!("{}\n. ./cpu.sh", args.replace("q35", "q35 -no-hpet"));
+    assert!(listed(&old).iter().any(|it| it.0 == "q-no-hpet-removed"));
+    let twice = format!("{args}\nadd() {{ args+=(-cpu host,hv-time); }}\nadd");
+    assert!(!listed(&twice).iter().any(|it| it.0 == "q-cpu-repeated"));
+    // A string.
+    let text = |call: &str| {
+        let text = format!(
+            "#!/bin/sh\nadd() {{ echo; O=\"$O -cpu host,hv-time\"; }}\nO=\"-enable-kvm -m 2G -name win11\"\n{call}\nqemu-system-x86_64 $O\n"
+        );
+        ids(Kind::Qemu, &text).iter().any(|it| it.0 == "q-hv-time-missing")
+    };
+    assert!(text("") && !text("add"));
+}
+
+#[test]
+fn words_that_are_removed_from_a_list_are_not_judged() {
+    let gone = |text: &str| {
+        let text = format!("#!/bin/bash\n{text}\n");
+        let document = document(Kind::Qemu, &text);
+        let findings = lint(&document).map(|it| it.findings).unwrap_or_default();
+        findings.iter().any(|it| it.rule.id == "q-no-hpet-removed")
+    };
+    let list = "A=(qemu-system-x86_64 -no-hpet -enable-kvm -machine q35 -cpu host)";
+    let set = "set -- -no-hpet -enable-kvm -machine q35 -cpu host";
+    let run = "qemu-system-x86_64 \"$@\"";
+    let chosen = "for a in -enable-kvm -machine q35 -no-hpet -cpu host; do\n  [ \"$a\" = -no-hpet ] && continue\n  args+=(\"$a\")\ndone\n\
+                  qemu-system-x86_64 \"${args[@]}\"";
+    for text in [
+        format!("{list}\nunset \"A[1]\"\n\"${{A[@]}}\""),
+        format!("{list}\nunset A[$N]\n\"${{A[@]}}\""),
+        format!("{set}\nshift\n{run}"),
+        format!("{set}\nshift 2\nexec {run} -S"),
+        format!("{set}\nwhile [ $1 = x ]; do shift; done\n{run}"),
+        format!("args=()\n{chosen}"),
+    ] {
+        assert!(!gone(&text), "{text}");
+    }
+    for text in [
+        format!("{list}\n\"${{A[@]}}\""),
+        format!("{list}\nunset \"B[1]\"\n\"${{A[@]}}\""),
+        format!("{set}\n{run}"),
+        format!("while [ $1 = x ]; do shift; done\n{set}\n{run}"),
+    ] {
+        assert!(gone(&text), "{text}");
     }
 }

@@ -56,7 +56,7 @@ fn kubevirt_rules() {
     both(
         kind,
         "kv-invtsc-disabled",
-        Warn,
+        Info,
         &manifest(off, &feature("invtsc", "disable"), "fedora"),
         &plain,
     );

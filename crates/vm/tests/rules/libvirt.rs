@@ -81,7 +81,20 @@ fn libvirt_cpus() {
     both(kind, "lv-hypervisor-hidden", Error, &policy("disable", "hypervisor"), &plain);
     both(kind, "lv-rdtscp-off", Warn, &policy("forbid", "rdtscp"), &plain);
     both(kind, "lv-tsc-deadline-off", Warn, &policy("disable", "tsc-deadline"), &plain);
-    both(kind, "lv-invtsc-disabled", Warn, &policy("disable", "invtsc"), &plain);
+    let off = policy("disable", "invtsc");
+    let passed = off.replace("migratable='on'", "migratable='off'");
+    both(kind, "lv-invtsc-disabled", Warn, &passed, &plain);
+    // None of these CPUs has an invariant TSC without the feature either.
+    both(kind, "lv-invtsc-disabled", Info, &off, &plain);
+    for cpu in ["mode='host-passthrough'", "mode='maximum'", "mode='host-model'", "mode='custom'"] {
+        let other = off.replace("mode='host-passthrough' migratable='on'", cpu);
+        assert_ne!(other, off);
+        both(kind, "lv-invtsc-disabled", Info, &other, &plain);
+    }
+    let page = "<timer name='hypervclock' present='yes'/>\n  </clock>";
+    let windows = passed.replace("debian", "win11").replace("</clock>", page);
+    both(kind, "lv-invtsc-disabled", Info, &windows, &plain);
+    both(kind, "lv-invtsc-disabled", Warn, &windows.replace("'yes'", "'no'"), &plain);
     for name in
         ["vmware-cpuid-freq", "tsc-frequency", "kvmclock", "hv-time", "hv_relaxed", "nonstop_tsc"]
     {

@@ -51,7 +51,15 @@ fn qemu_rules() {
     );
     both(kind, "q-invtsc-migblock", Info, &cpu("host,migratable=off"), &plain);
     both(kind, "q-invtsc-freq-ok", Info, &cpu("host,+invtsc,tsc-frequency=2200000000"), &plain);
-    both(kind, "q-invtsc-disabled", Warn, &cpu("host,-invtsc"), &plain);
+    both(kind, "q-invtsc-disabled", Warn, &cpu("host,migratable=off,-invtsc"), &plain);
+    // None of these has an invariant TSC without the flag either.
+    for it in ["host,-invtsc", "host,migratable=on,invtsc=off", "max,-invtsc", "EPYC,-invtsc"] {
+        both(kind, "q-invtsc-disabled", Info, &cpu(it), &plain);
+    }
+    let windows = cpu("host,migratable=off,hv-time,-invtsc").replace("-cpu", "-name win11 -cpu");
+    both(kind, "q-invtsc-disabled", Info, &windows, &plain);
+    let page = windows.replace("hv-time,", "hv-relaxed,");
+    both(kind, "q-invtsc-disabled", Warn, &page, &plain);
     both(
         kind,
         "q-invtsc-tcg",

@@ -12,7 +12,7 @@ use clocksmith_facts::given::{self, Kinds};
 use clocksmith_facts::visible;
 use clocksmith_vm::migrate::decide::{Answer, decide};
 use clocksmith_vm::migrate::fleet::fleet;
-use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager};
+use clocksmith_vm::migrate::guest::{self, Frequency, Guest, Manager, Sev};
 use clocksmith_vm::migrate::host::{self, Host, HostError};
 use std::fs::FileType;
 use std::io::Read;
@@ -48,6 +48,7 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             reenlightenment: false,
             emulated: false,
             device: false,
+            sev: Sev::No,
         }),
         // A guest that is made for this fleet.
         (None, None) => fleet.as_ref().and_then(|fleet| fleet.best.as_ref()).map(|best| Guest {
@@ -58,6 +59,7 @@ pub(crate) fn run(common: &Common, args: &Migrate) -> Result<Code> {
             reenlightenment: false,
             emulated: false,
             device: false,
+            sev: Sev::No,
         }),
     };
     let answers: Vec<Answer> =

@@ -350,10 +350,8 @@ impl<'a> Machine<'a> {
                 out.push(Finding::new(rule!("kv-invtsc-node-frequency"), span.clone()))
             }
             Some((false, span)) => {
-                out.push(
-                    Finding::new(rule!("kv-invtsc-disabled"), span.clone())
-                        .fix("remove the feature, or require it"),
-                );
+                let words = "nothing, or for an invariant TSC require it: policy: require";
+                out.push(Finding::new(rule!("kv-invtsc-disabled"), span.clone()).fix(words));
             }
             None => {
                 if let (Some((key, _)), Guest::Linux) = (self.domain.entry("cpu"), guest)

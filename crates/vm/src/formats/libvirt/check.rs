@@ -316,8 +316,18 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
         out.push(removed(domain, finding, element, true));
     }
     if let Some(element) = disabled("invtsc") {
+        let finding = Finding::new(rule!("lv-invtsc-disabled"), at(element));
+        let page = domain.guest == Guest::Windows && domain.present("hypervclock") == Some(true);
         let words = "remove the feature, or require it: policy='require'";
-        out.push(Finding::new(rule!("lv-invtsc-disabled"), at(element)).fix(words));
+        out.push(match domain.passes_all().filter(|_| domain.confidential().is_none()) {
+            Some(false) => {
+                let words = "nothing, or for an invariant TSC require it: policy='require'";
+                lowered(finding, cpu::NOT_THERE).fix(words)
+            }
+            _ if page => lowered(finding, cpu::HAS_PAGE),
+            Some(true) => finding.fix(words),
+            None => finding.severity(Severity::Info).fix(words),
+        });
     }
     let place = domain.cpu.map_or_else(
         || domain.clock.map_or(0..0, |clock| clock.open.clone()),

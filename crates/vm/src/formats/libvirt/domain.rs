@@ -5,6 +5,7 @@ use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::foreign;
 use crate::guest::{self, Guest, Known};
+use crate::migrate::guest::Sev;
 use crate::placed::Placed;
 use crate::template::{in_small_name, optional};
 use crate::text::Text;
@@ -156,6 +157,15 @@ impl<'a> Domain<'a> {
         }
     }
 
+    /// Returns whether AMD SEV protects the guest, by `<launchSecurity>` or an object of `<qemu:commandline>`.
+    pub(crate) fn sev(&self) -> Sev {
+        let kind = match self.child("launchSecurity") {
+            Some(security) => Confidential::of_words(security.value("type").unwrap_or_default()),
+            None => self.line.confidential_object(),
+        };
+        kind.and_then(Confidential::sev).unwrap_or_default()
+    }
+
     /// Returns whether the domain cannot migrate anyway: it has a device of the host. Pinned CPUs are not a device: libvirt
     /// moves and saves domains with them.
     pub(crate) fn stays(&self) -> bool {
@@ -268,6 +278,17 @@ impl<'a> Domain<'a> {
         self.confidential().map_or(said, |it| it.invtsc(said))
     }
 
+    /// Returns whether the guest gets all features of its host, also those that do not migrate: an invariant TSC too,
+    /// unless the domain disables it. `None` if a placeholder decides it.
+    pub(crate) fn passes_all(&self) -> Option<bool> {
+        let (mode, unknown) = (self.cpu_mode(), crate::placed::UNKNOWN);
+        let migratable = self.cpu.and_then(|cpu| cpu.value("migratable")).unwrap_or("on");
+        if mode.contains(unknown) || migratable.contains(unknown) {
+            return None;
+        }
+        Some(matches!(mode, "host-passthrough" | "maximum") && migratable == "off")
+    }
+
     fn said_invtsc(&self) -> Option<bool> {
         if self.times("invtsc") > 1 {
             return None;
@@ -275,9 +296,8 @@ impl<'a> Domain<'a> {
         if let Some((_, on)) = self.feature("invtsc") {
             return Some(on);
         }
-        let passes = matches!(self.cpu_mode(), "host-passthrough" | "maximum");
         match self.cpu.and_then(|cpu| cpu.value("migratable")) {
-            Some("off") if passes => Some(true),
+            Some("off") if self.passes_all() == Some(true) => Some(true),
             // The host decides.
             _ if self.optional("invtsc") => None,
             Some(value) if value.contains(crate::placed::UNKNOWN) => None,

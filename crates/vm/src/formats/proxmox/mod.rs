@@ -89,12 +89,12 @@ pub(crate) fn is_machine(text: &str) -> bool {
 }
 
 /// The message about a container.
-const CONTAINER: &str = "this is a container of Proxmox VE, and no virtual machine: it has no clock of its own, and uses the clocksource \
+pub(crate) const CONTAINER: &str = "this is a container of Proxmox VE, and no virtual machine: it has no clock of its own, and uses the clocksource \
     of its host (`clocksmith why` there)";
 
 /// Returns whether a file is a container's (`/etc/pve/lxc/NNN.conf`), which also has keys of a
 /// machine.
-fn is_container(text: &str) -> bool {
+pub(crate) fn is_container(text: &str) -> bool {
     let has = |key: &str| text.lines().any(|line| line.starts_with(key));
     has("rootfs:") && (has("hostname:") || has("lxc.") || has("unprivileged:") || has("swap:"))
 }

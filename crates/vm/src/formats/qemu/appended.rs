@@ -52,13 +52,17 @@ pub(super) struct Helpers<'a> {
 }
 
 /// Returns the words of a command after those that may precede it.
-fn behind(words: &[Word]) -> &[Word] {
+pub(super) fn behind(words: &[Word]) -> &[Word] {
     let before = |word: &&Word| word.literal().is_some_and(|it| listed(BEFORE, it));
     words.get(words.iter().take_while(before).count()..).unwrap_or_default()
 }
 
 /// A function: its name, and the statements in it.
-fn function<'a>(text: &'a str, all: &'a [Statement], at: usize) -> Option<(&'a str, usize)> {
+pub(super) fn function<'a>(
+    text: &'a str,
+    all: &'a [Statement],
+    at: usize,
+) -> Option<(&'a str, usize)> {
     let words = all.get(at)?.words.as_slice();
     let (name, behind, named) = match words {
         [word] => (word.literal()?, word.span.end, false),

@@ -94,7 +94,7 @@ impl Branches {
     }
 
     /// Returns the branches that contain an offset, by their conditions.
-    fn at(&self, at: usize) -> BTreeMap<usize, usize> {
+    pub(super) fn at(&self, at: usize) -> BTreeMap<usize, usize> {
         let here = self.arms.iter().filter(|arm| arm.range.contains(&at));
         here.map(|arm| (arm.fork, arm.arm)).collect()
     }

@@ -4,6 +4,7 @@
 //! of it is changed. The keys that specify it are read by the kinds of files, not here.
 
 use crate::finding::Finding;
+use crate::migrate::guest::Sev;
 
 /// How a guest is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,15 @@ impl Confidential {
         match Self::of_words(id) {
             Some(Self::Tdx) => Self::Tdx,
             _ => Self::Snp,
+        }
+    }
+
+    /// Returns which guest of AMD it is; `None` for one of Intel.
+    pub(crate) fn sev(self) -> Option<Sev> {
+        match self {
+            Self::Tdx => None,
+            Self::Sev => Some(Sev::Sev),
+            Self::Snp | Self::SecureTsc => Some(Sev::Snp),
         }
     }
 

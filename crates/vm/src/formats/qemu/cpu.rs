@@ -67,12 +67,37 @@ pub(crate) fn invtsc(cpu: &Properties) -> Option<bool> {
     if let Some(said) = cpu.flag("invtsc") {
         return Some(said);
     }
-    let passes = matches!(cpu.head_name().as_str(), "host" | "max");
-    if passes && cpu.flag("migratable") == Some(false) {
+    if passes_all(cpu) == Some(true) {
         return Some(true);
     }
     (!cpu.whole.unknown()).then_some(false)
 }
+
+/// Returns whether the guest gets all features of its host, also those that do not migrate: an invariant TSC too, unless
+/// the list disables it (target/i386/cpu.c, x86_cpu_get_supported_feature_word(), `unmigratable_flags`). `None` if only
+/// a run shows it.
+fn passes_all(cpu: &Properties) -> Option<bool> {
+    if matches!(cpu.head_name().as_str(), "host" | "max") {
+        match cpu.flag("migratable") {
+            Some(migratable) => return Some(!migratable),
+            None if cpu.get("migratable").is_some() => return None,
+            None => {}
+        }
+    }
+    (!cpu.whole.unknown()).then_some(false)
+}
+
+/// Returns whether Windows gets Hyper-V's reference TSC page.
+fn has_page(cpu: &Properties) -> bool {
+    ["hv-time", "hv-passthrough"].iter().any(|name| cpu.flag(name) == Some(true))
+}
+
+/// Why it matters little that a list disables an invariant TSC: only `migratable=off` and a request for it give one.
+pub(crate) const NOT_THERE: &str =
+    "this CPU has none unless it is required, so this changes nothing";
+/// The same for Windows.
+pub(crate) const HAS_PAGE: &str =
+    "Windows reads Hyper-V's reference TSC page, which does not need it";
 
 /// Returns the fixed frequency, if there is one.
 pub(crate) fn frequency(cpu: &Properties) -> Option<&Property> {
@@ -116,7 +141,7 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     if let Some(property) = off("kvm").filter(|_| !context.emulated) {
         let words = "remove kvm=off, or give the guest another clock: hv-time for Windows, +invtsc for Linux";
         // Windows has its clock from Hyper-V's page, and with an invariant TSC every guest has a clock.
-        let page = cpu.flag("hv-time") == Some(true) || cpu.flag("hv-passthrough") == Some(true);
+        let page = has_page(cpu);
         // macOS has no kvm-clock, its clock is the TSC; Windows has none, and its page is of Hyper-V.
         let none = windows || context.unaware;
         // Of a Linux guest with a fixed frequency, the TSC is the clock.
@@ -339,8 +364,16 @@ fn invariant_tsc(
         }
         (Some(false), frequency) => {
             if let Some(property) = asked {
-                let words = "remove it; on the model host the default has no invtsc either: ask for +invtsc";
-                out.push(Finding::new(context.names.invtsc_off, property.span()).fix(words));
+                let finding = Finding::new(context.names.invtsc_off, property.span());
+                let page = context.guest == Guest::Windows && has_page(cpu);
+                let words = "remove it, or ask for +invtsc";
+                out.push(match passes_all(cpu) {
+                    Some(false) => lowered(finding, NOT_THERE)
+                        .fix("nothing, or for an invariant TSC ask for +invtsc"),
+                    _ if page => lowered(finding, HAS_PAGE),
+                    Some(true) => finding.fix(words),
+                    None => finding.severity(Severity::Info).fix(words),
+                });
             } else if let Some(frequency) = frequency {
                 out.push(Finding::new(rule!("q-frequency-without-invtsc"), frequency.span()));
             } else if let Some(rule) = context.names.no_invtsc.filter(|_| {

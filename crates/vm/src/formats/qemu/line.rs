@@ -226,6 +226,11 @@ impl Line {
         Some(Confidential::of_words(&self.object).unwrap_or_else(|| Confidential::of_id(id)))
     }
 
+    /// Returns the technology that the command line's own object names: an id alone may be that of any object.
+    pub(crate) fn confidential_object(&self) -> Option<Confidential> {
+        self.protected().and_then(|_| Confidential::of_words(&self.object))
+    }
+
     /// Returns the place of the property that requests it.
     pub(crate) fn confidential_at(&self) -> Option<usize> {
         self.protected().map(|property| property.span().start)

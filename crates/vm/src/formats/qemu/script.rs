@@ -5,6 +5,7 @@ use super::argument;
 use super::batch::Variables as Batch;
 use super::beginnings;
 use super::branches::{Branches, conditions, united};
+use super::called::Functions;
 use super::command::{Command, closed, command, is_program, strong};
 use super::constants::{self, unchained};
 use super::guards::{asking, may_ask};
@@ -13,7 +14,7 @@ use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
 use super::reach::Reach;
 use super::variables::Variables;
-use super::{machine, manifest, nix, powershell, python};
+use super::{machine, manifest, nix, powershell, python, together};
 use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
@@ -24,6 +25,8 @@ use std::ops::Range;
 pub(super) const MOST_WORDS: usize = 4096;
 /// The most command lines of one file, with each value that a variable may have.
 const MOST_COMMANDS: usize = 256;
+/// The limit of command lines of a file whose variables are compared.
+const MOST_COMPARED: usize = 512;
 /// The limit of ranges that run under conditions.
 const MOST_CONDITIONS: usize = 2048;
 /// The limit of newer spellings of options.
@@ -186,9 +189,10 @@ impl Script {
             true => Helpers::of(text, &statements),
             false => Helpers::default(),
         };
+        let functions = Functions::of(text, &statements);
         let (mut told, mut alone) = (None, None);
         let begins = beginnings::of(&statements);
-        let mut separators = Vec::new();
+        let (mut separators, mut compared) = (Vec::new(), 0);
         for (number, statement) in statements.iter().enumerate() {
             // The words of an array are joined as IFS is at this place, whatever it is later.
             separators.resize(number, variables.separator());
@@ -206,6 +210,10 @@ impl Script {
             if helpers.any() && helpers.take(&mut variables, rest) {
                 continue;
             }
+            functions.follow(number, &mut variables);
+            if functions.chooses(statement) {
+                continue;
+            }
             let expanded = variables.expand(rest, None);
             if let Some(at) = argument::of_script(&expanded) {
                 told.get_or_insert(at);
@@ -213,26 +221,36 @@ impl Script {
             }
             alone = alone.or_else(|| argument::in_variables(&expanded));
             let first = script.commands.len();
-            script.take(&expanded);
+            let program = expanded.iter().any(|word| is_program(word.as_str()));
+            let named = !variables.named(rest).is_empty();
+            compared += usize::from(program || named);
+            let crossed = program
+                && compared <= MOST_COMPARED
+                && together::crossed(rest, &variables, &script.branches);
+            if !crossed {
+                script.take(&expanded);
+            }
             let taken = script.commands.len();
             script.in_strings(text, &variables, statement);
             if beginnings::sets(statement).is_some_and(|name| begins.contains(name)) {
                 script.begun.extend(taken..script.commands.len());
             }
-            let named = variables.named(rest);
-            // A branch may give values to several variables.
-            for other in variables.paired(&named) {
-                script.take(&other.expand(rest, None));
+            let other = crossed || compared <= MOST_COMPARED && named;
+            let read = script.commands.len();
+            for way in other
+                .then(|| together::ways(rest, &variables, &script.branches))
+                .into_iter()
+                .flatten()
+            {
+                script.take(&way);
             }
-            for name in named {
-                for other in variables.others.get(&name).into_iter().flatten().take(8) {
-                    script.take(&variables.expand(rest, Some((&name, other))));
-                }
+            if crossed && script.commands.len() == read {
+                script.take(&expanded);
             }
             script.alternatives_from(first);
         }
         script.drop_begun();
-        script.cut |= helpers.cut;
+        script.cut |= helpers.cut || compared > MOST_COMPARED;
         for written in helpers.written() {
             script.written(written);
         }
@@ -346,6 +364,7 @@ impl Script {
         statements: &[Statement],
         separators: &[Option<char>],
     ) {
+        let functions = Functions::of(text, statements);
         let mut words = Vec::new();
         let mut option = false;
         let constants = constants::of(text);
@@ -353,6 +372,9 @@ impl Script {
         let last = variables.separator();
         for (number, statement) in statements.iter().enumerate() {
             if tests(statement) || queries(statement) {
+                continue;
+            }
+            if variables.is_shortened(statement) || functions.chooses(statement) {
                 continue;
             }
             variables.join_with(separators.get(number).copied().unwrap_or(last));

@@ -1,7 +1,8 @@
 //! The variables of a script: its assignments, and the expansion of words.
 
 use super::command::is_program;
-use super::script::MOST_WORDS;
+use super::script::{MOST_WORDS, begin};
+use super::together::{Given, Origin};
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, name_length};
 use crate::words::listed;
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_EXPANDED: usize = 4 << 20;
 /// The limit of the variables' values, in bytes, for which the values of a branch are combined.
 const MOST_PAIRED: usize = 16 << 10;
+/// The most variables of a script whose values of a branch are combined.
+const MOST_VARIABLES: usize = 64;
 /// The most alternative values of a variable.
 const MOST_OTHERS: usize = 8;
 /// Words before an assignment.
@@ -29,7 +32,15 @@ pub(super) enum Value {
 pub(super) struct Variables {
     now: BTreeMap<String, Value>,
     /// Alternative values of a variable.
-    pub(super) others: BTreeMap<String, Vec<Value>>,
+    pub(super) others: BTreeMap<String, Vec<Given>>,
+    /// Where the values were assigned.
+    origins: BTreeMap<String, Origin>,
+    /// The statement that is read, as the origin of a value, and the variables in it.
+    here: (Origin, BTreeSet<String>),
+    /// The statements that gave a variable its value, or added to it.
+    given: BTreeMap<String, BTreeSet<usize>>,
+    /// Lists from which words may have been removed.
+    shortened: BTreeSet<String>,
     /// The variables that have the value that IFS had before the script set it: `OLD=$IFS`.
     saved: BTreeSet<String>,
     /// IFS at a place in the script, where it is not the last one.
@@ -71,6 +82,7 @@ impl Variables {
     /// Reads the assignments at the beginning of a statement, and returns the words after them.
     pub(super) fn assign<'s>(&mut self, statement: &'s Statement, under: bool) -> &'s [Word] {
         let words = statement.words.as_slice();
+        self.stand_at(statement);
         // The shell's own separator again.
         if let [unset, names @ ..] = words
             && unset.literal() == Some("unset")
@@ -145,6 +157,19 @@ impl Variables {
         words.get(index..).unwrap_or_default()
     }
 
+    /// Notes the statement that is read.
+    fn stand_at(&mut self, statement: &Statement) {
+        let words = statement.words.iter().chain(statement.array.iter().flatten());
+        let name = |piece: &Piece| match piece {
+            Piece::Variable { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        let names: BTreeSet<String> =
+            words.flat_map(|word| &word.pieces).filter_map(name).collect();
+        let parts = names.iter().filter_map(|name| self.origins.get(name));
+        self.here = (Origin::of(begin(statement), !statement.conditional, parts), names);
+    }
+
     /// Whether an assignment keeps or restores the shell's own IFS: `OLD=$IFS`, `IFS=$OLD`.
     fn keeps_separator(&mut self, word: &Word, name: &str, append: bool) -> bool {
         let [Piece::Literal(text), Piece::Variable { name: from, .. }] = word.pieces.as_slice()
@@ -191,6 +216,18 @@ impl Variables {
                 return;
             }
         }
+        let old = self.origins.get(name).cloned();
+        let origin = match append || self.here.1.contains(name) {
+            true => self.here.0.adds(old.as_ref()),
+            false => self.here.0.replaces(),
+        };
+        let old_origin = old.unwrap_or_default();
+        self.origins.insert(name.to_owned(), origin);
+        let given = self.given.entry(name.to_owned()).or_default();
+        if !append && !self.here.1.contains(name) {
+            given.clear();
+        }
+        given.insert(self.here.0.at());
         // `CPU+=,+invtsc` in a branch: the list without it is the other one.
         if let (true, Some(Value::Scalar(old)), Value::Scalar(more)) =
             (append && under, self.now.get(name), &value)
@@ -199,7 +236,7 @@ impl Variables {
             let old = Value::Scalar(old.clone());
             let others = self.others.entry(name.to_owned()).or_default();
             if others.len() < MOST_OTHERS {
-                others.push(old);
+                others.push((old, old_origin.clone()));
             }
         }
         let value = match (self.now.get(name), append) {
@@ -229,7 +266,7 @@ impl Variables {
             (Some(old), false) if under => {
                 let others = self.others.entry(name.to_owned()).or_default();
                 if others.len() < MOST_OTHERS {
-                    others.push(old.clone());
+                    others.push((old.clone(), old_origin));
                 }
                 value
             }
@@ -238,35 +275,104 @@ impl Variables {
         self.now.insert(name.to_owned(), value);
     }
 
-    /// Returns the variables with alternative values of several of them, once for each branch that assigns all of
-    /// these.
-    pub(super) fn paired(&self, names: &[String]) -> Vec<Self> {
-        let values: Vec<_> =
-            names.iter().filter_map(|name| Some((name, self.others.get(name)?))).collect();
-        let most = values.iter().map(|(_, others)| others.len()).min().unwrap_or(0);
-        if values.len() < 2 || self.now.len() > 64 {
-            return Vec::new();
+    /// Returns where the value of a variable was assigned.
+    pub(super) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.origins.get(name)
+    }
+
+    /// Returns a value of a variable by its number: the alternative values, and the last one behind them.
+    pub(super) fn given(&self, name: &str, number: usize) -> Option<&Value> {
+        let others = self.others.get(name).map(Vec::as_slice).unwrap_or_default();
+        match others.get(number) {
+            Some((value, _)) => Some(value),
+            None => self.now.get(name).filter(|_| number == others.len()),
         }
-        // Each one costs a copy of all variables.
-        let cost: usize = self.now.values().map(Value::cost).sum();
-        if cost > MOST_PAIRED {
-            return Vec::new();
+    }
+
+    /// Returns whether values of several variables are combined, each time at the cost of a copy of all variables.
+    pub(super) fn may_pair(&self) -> bool {
+        self.now.len() <= MOST_VARIABLES
+            && self.now.values().map(Value::cost).sum::<usize>() <= MOST_PAIRED
+    }
+
+    /// Returns the variables with other values of some of them; one without a value is not known.
+    pub(super) fn with(&self, values: impl Iterator<Item = (String, Option<Value>)>) -> Self {
+        let mut now = self.now.clone();
+        for (name, value) in values {
+            match value {
+                Some(value) => now.insert(name, value),
+                None => now.remove(&name),
+            };
         }
-        let with = |n: usize| {
-            let mut now = self.now.clone();
-            let all = values
-                .iter()
-                .filter_map(|(name, others)| Some(((*name).clone(), others.get(n)?.clone())));
-            now.extend(all);
-            Self {
-                now,
-                others: BTreeMap::new(),
-                saved: self.saved.clone(),
-                separator_there: self.separator_there,
-                spent: self.spent.clone(),
+        Self {
+            now,
+            saved: self.saved.clone(),
+            separator_there: self.separator_there,
+            spent: self.spent.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what is not known to a list or a value, unless the statement at a place has already added to it. `words`:
+    /// whether these are further words.
+    pub(super) fn extend(&mut self, name: &str, by: Option<usize>, words: bool) {
+        let added = |at: usize| self.given.get(name).is_some_and(|given| given.contains(&at));
+        if by.is_some_and(added) {
+            return;
+        }
+        let at = by.unwrap_or_default();
+        match self.now.get_mut(name) {
+            Some(Value::Array(list)) if list.len() < MOST_WORDS => {
+                let mut unknown = Placed::default();
+                unknown.push(UNKNOWN, at);
+                list.push(unknown);
             }
+            Some(Value::Scalar(text)) => {
+                if words {
+                    text.push(' ', at);
+                }
+                text.push(UNKNOWN, at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what is not known to every list of options: a file that is sourced may add to it.
+    pub(super) fn extend_lists(&mut self) {
+        let list = |value: &Value| match value {
+            Value::Array(words) => words.iter().any(|word| word.as_str().starts_with('-')),
+            Value::Scalar(text) => text.as_str().contains(" -"),
         };
-        (0..most.min(4)).map(with).collect()
+        let names = self.now.iter().filter(|(_, value)| list(value)).map(|(name, _)| name.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.extend(&name, None, true);
+        }
+    }
+
+    /// Makes the words of a list unknown, except for a program: some of them are removed.
+    pub(super) fn shorten(&mut self, name: &str) {
+        let Some(Value::Array(list)) = self.now.get_mut(name) else { return };
+        for word in list.iter_mut().filter(|word| !is_program(word.as_str())) {
+            let mut unknown = Placed::default();
+            unknown.push(UNKNOWN, word.span().start);
+            *word = unknown;
+        }
+        self.shortened.insert(name.to_owned());
+    }
+
+    /// Returns whether a statement assigns a list from which words may have been removed.
+    pub(super) fn is_shortened(&self, statement: &Statement) -> bool {
+        let words = statement.words.as_slice();
+        let literal = |at: usize| words.get(at).and_then(Word::literal);
+        let name = |word: &Word| match word.pieces.first() {
+            Some(Piece::Literal(text)) if text.as_str().contains('=') => {
+                text.as_str().get(..name_length(text.as_str())).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let set = literal(0) == Some("set") && literal(1) == Some("--");
+        set && self.shortened.contains("@")
+            || words.iter().filter_map(name).any(|name| self.shortened.contains(&name))
     }
 
     /// Adds to the end of a variable.

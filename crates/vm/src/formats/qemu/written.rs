@@ -24,13 +24,19 @@ pub(super) fn writes(line: &str) -> bool {
         && words.any(|word| word == ">>")
 }
 
-/// Adds the findings for such scripts. Returns whether there is one.
-pub(super) fn add(document: &Document, report: &mut Report) -> bool {
+/// A script that is written: its text, and the words of the file that have its lines.
+struct Made {
+    inner: Inner,
+    lines: Vec<Range<usize>>,
+}
+
+/// Returns the scripts with a QEMU command line that a file writes.
+fn scripts(document: &Document) -> Vec<Made> {
     let text = document.text.as_str();
     if !(text.contains("<<<") || text.contains(">>")) || is_python(document) {
-        return false;
+        return Vec::new();
     }
-    let mut any = false;
+    let mut out = Vec::new();
     let statements = statements(text);
     let mut files: BTreeMap<&str, Vec<&Word>> = BTreeMap::new();
     for statement in &statements {
@@ -56,13 +62,27 @@ pub(super) fn add(document: &Document, report: &mut Report) -> bool {
             }
             inner.own("\n");
         }
+        out.push(Made { inner, lines: lines.into_iter().map(|line| line.span.clone()).collect() });
+    }
+    out
+}
+
+/// Returns the texts of the scripts that a file writes.
+pub(crate) fn texts(document: &Document) -> Vec<String> {
+    scripts(document).iter().map(|made| made.inner.text().to_owned()).collect()
+}
+
+/// Adds the findings for such scripts. Returns whether there is one.
+pub(super) fn add(document: &Document, report: &mut Report) -> bool {
+    let mut any = false;
+    for Made { inner, lines } in scripts(document) {
         let Ok(made) = inner.judge(document, |_| None) else { continue };
         any = true;
         // A line by itself is only a part of a command.
         let within = |at: usize| {
-            let after = lines.partition_point(|line| line.span.start <= at);
+            let after = lines.partition_point(|line| line.start <= at);
             let line = after.checked_sub(1).and_then(|n| lines.get(n));
-            line.is_some_and(|line| at < line.span.end)
+            line.is_some_and(|line| at < line.end)
         };
         report.findings.retain(|finding| !within(finding.span.start));
         if report.guest == Guest::Unknown {
