@@ -6,11 +6,15 @@
 
 mod bundle;
 mod clock;
+mod header;
+mod kernel_config;
 mod log;
 mod machine;
+mod names;
 mod privacy;
 mod secrets;
 mod serials;
+mod spellings;
 mod virt;
 mod wall;
 

@@ -1,10 +1,12 @@
 //! Filters for the content of files in a bundle.
 //!
 //! Only files of [`super::paths`] are read at all. Some of these contain more than is needed: the
-//! filters here keep the lines about clocks, and mask hardware addresses, the host's name, and the passwords and keys among
-//! the kernel's parameters.
+//! filters here keep the lines about clocks, and mask hardware addresses, the host's name ([`super::names`]), and the
+//! passwords and keys among the kernel's parameters.
 
+use super::kernel_config;
 use super::log::is_log;
+use super::names::Names;
 use super::secrets::Masked;
 use super::serials;
 use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
@@ -20,33 +22,16 @@ const SEARCHED: u64 = 256 << 20;
 /// Bytes of a line of a log that are kept; no reader uses more than 16 KiB.
 const MAX_LINE: usize = 64 << 10;
 
-/// Words of kernel messages that are also common host names; masking them would destroy
-/// messages.
-const COMMON: [&str; 12] = [
-    "linux",
-    "kernel",
-    "localhost",
-    "debian",
-    "ubuntu",
-    "fedora",
-    "clock",
-    "clocksource",
-    "tsc",
-    "hpet",
-    "timer",
-    "acpi",
-];
-
 /// The content of a file for the bundle: at most `most` bytes.
 pub(super) fn filter(
     path: &str,
     content: &mut dyn Read,
     most: usize,
-    hostname: &str,
+    names: &Names,
     secrets: &Masked,
 ) -> io::Result<Vec<u8>> {
     if is_log(path) {
-        return Ok(log(path, content, most.min(MAX_LOG), hostname, secrets));
+        return Ok(log(path, content, most.min(MAX_LOG), names, secrets));
     }
     let of_interest: Option<fn(&str) -> bool> = match path {
         "proc/timer_list" => Some(tick::is_mode_line),
@@ -60,28 +45,32 @@ pub(super) fn filter(
     }
     let mut all = Vec::new();
     content.take(most as u64).read_to_end(&mut all)?;
-    Ok(of_whole(path, all, hostname, secrets))
+    Ok(of_whole(path, all, names, secrets))
 }
 
-fn of_whole(path: &str, content: Vec<u8>, hostname: &str, secrets: &Masked) -> Vec<u8> {
+fn of_whole(path: &str, content: Vec<u8>, names: &Names, secrets: &Masked) -> Vec<u8> {
     match path {
         "proc/1/environ" => match crate::environment::container_of_environ(&content) {
             Some(runtime) => format!("container={runtime}\0").into_bytes(),
             None => Vec::new(),
         },
-        "proc/1/cgroup" => text(&content, without_identifiers),
-        "proc/cmdline" => text(&content, |line| without_names(&secrets.line(line), hostname)),
+        "proc/1/cgroup" => text(&content, |line| names.distinct(&without_identifiers(line))),
+        "proc/cmdline" => text(&content, |line| {
+            names.parameters(&serials::masked(&without_addresses(&secrets.line(line))))
+        }),
         // `Linux NODE RELEASE ...`
         "uname" | "sos_commands/kernel/uname_-a" => text(&content, |line| {
             let words = line.split(' ').enumerate();
             let kept = words.map(|(index, word)| if index == 1 { "-" } else { word });
-            kept.collect::<Vec<_>>().join(" ")
+            names.distinct(&kept.collect::<Vec<_>>().join(" "))
         }),
         "dmidecode" => dmidecode(&String::from_utf8_lossy(&content)).into_bytes(),
         path if path.ends_with("/chassis_asset_tag") => {
             let tag = String::from_utf8_lossy(&content).trim().to_owned();
             if tag == AZURE_TAG || tag == ORACLE_TAG { content } else { Vec::new() }
         }
+        path if is_text(path) => text(&content, |line| names.distinct(line)),
+        path if kernel_config::is_config(path) => kernel_config::without_texts(&content),
         _ => content,
     }
 }
@@ -159,14 +148,18 @@ fn log(
     path: &str,
     content: &mut dyn Read,
     most: usize,
-    hostname: &str,
+    names: &Names,
     secrets: &Masked,
 ) -> Vec<u8> {
     let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
     // An omitted line becomes an empty one: lines are cited by their number.
     let kept = |line: &str| {
         let other = mixed && !is_kernels(line);
-        Some(if other { String::new() } else { without_names(&secrets.line(line), hostname) })
+        if other {
+            return Some(String::new());
+        }
+        names.learn_line(line);
+        Some(masked(&secrets.line(line), names))
     };
     let mut out = Vec::new();
     // The content before the damaged part of a file is kept, as the reader would also see it.
@@ -192,52 +185,32 @@ fn dmidecode(content: &str) -> String {
     )
 }
 
-/// Masks hardware addresses and serial numbers, and the host's name if it is a separate word.
-pub(super) fn without_names(line: &str, hostname: &str) -> String {
+/// A line of a log, or a place, without hardware addresses, serial numbers and the host's names.
+pub(super) fn masked(line: &str, names: &Names) -> String {
     if line.is_empty() {
-        return String::new();
+        String::new()
+    } else {
+        names.line(&serials::masked(&without_addresses(line)))
     }
-    let mut line = serials::masked(&without_addresses(line));
-    // `... NAME kernel: [...`, in a journal or a log file, where the name may be another host's.
-    if let Some(at) = line.find(" kernel: ") {
-        let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
-        // In a line that begins with the time since boot, a name only follows it.
-        if !line[start..at].ends_with(']') {
-            line.replace_range(start..at, "host");
-        }
-    }
-    let short = hostname.split('.').next().unwrap_or_default();
-    for name in [hostname, short] {
-        let telling = name.len() >= 4 && !COMMON.contains(&name.to_ascii_lowercase().as_str());
-        if telling && name.bytes().any(|byte| byte.is_ascii_alphabetic()) {
-            line = without_word(&line, name);
-        }
-    }
-    line
 }
 
-/// The position of a word, ignoring case: programs write a name in capitals or in small letters.
-fn place(line: &str, word: &str) -> Option<(usize, usize)> {
-    let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
-    line.char_indices().find_map(|(start, _)| {
-        let mut rest = line[start..].chars();
-        let fits = word.chars().all(|of| rest.next().is_some_and(|has| same(has, of)));
-        fits.then(|| (start, line.len() - rest.as_str().len()))
-    })
+/// The filtered content of a file without names that became known later.
+pub(super) fn without_names(path: &str, content: &[u8], names: &Names) -> Vec<u8> {
+    if is_log(path) {
+        return text(content, |line| names.line(line));
+    }
+    match path {
+        "proc/cmdline" => text(content, |line| names.parameters(line)),
+        path if is_text(path) => text(content, |line| names.distinct(line)),
+        _ => content.to_vec(),
+    }
 }
 
-fn without_word(line: &str, word: &str) -> String {
-    let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((at, end)) = place(rest, word) {
-        let (before, found, after) = (&rest[..at], &rest[at..end], &rest[end..]);
-        out.push_str(before);
-        let alone = !out.ends_with(inside) && !after.starts_with(inside);
-        out.push_str(if alone { "host" } else { found });
-        rest = after;
-    }
-    out + rest
+/// Whether a file is a text that may contain the host's name.
+fn is_text(path: &str) -> bool {
+    matches!(path, "proc/version" | "proc/1/cgroup" | "uname" | "dmidecode")
+        || path.starts_with("sos_commands/")
+        || path.starts_with("etc/chrony")
 }
 
 /// Masks six or more pairs of hexadecimal digits between colons or hyphens.
@@ -299,8 +272,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn filtered(path: &str, content: &str, hostname: &str) -> String {
-        let secrets = Masked::default();
-        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, hostname, &secrets);
+        let (secrets, names) = (Masked::default(), Names::default());
+        names.learn(hostname);
+        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, &names, &secrets);
         String::from_utf8(filtered.unwrap()).unwrap()
     }
 
@@ -319,16 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_name_is_masked_as_a_word() {
+    fn the_hosts_name_is_masked() {
         let log = "systemd[1]: Hostname set to <web-01.example.com>.\nxweb-01 web-012 web-01\n";
         let masked = filtered("dmesg", log, "web-01.example.com");
-        assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxweb-01 web-012 host\n");
+        assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxhost host2 host\n");
         let masked = filtered(
             "dmesg",
             "WEB-\u{dc}1 web-\u{fc}1 xWeb-\u{dc}1 Web-\u{fc}1.example\n",
             "Web-\u{dc}1",
         );
-        assert_eq!(masked, "host host xWeb-\u{dc}1 host.example\n");
+        assert_eq!(masked, "host host xhost host.example\n");
     }
 
     #[test]
@@ -370,7 +344,9 @@ mod tests {
     proptest! {
         #[test]
         fn masking_is_done_once_and_for_all(line in "[a-f0-9:. -]{0,60}|\\PC{0,40}", name in "[a-z.-]{0,8}") {
-            let once = without_names(&line, &name);
+            let names = Names::default();
+            names.learn(&name);
+            let once = masked(&line, &names);
             prop_assert_eq!(without_addresses(&once), once.clone());
             let _ = without_identifiers(&line);
         }
@@ -378,7 +354,9 @@ mod tests {
         #[test]
         fn any_content(path in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let path = ["proc/1/environ", "proc/timer_list", "proc/1/cgroup", "uname", "dmesg", "dmidecode"][path];
-            filter(path, &mut bytes.as_slice(), 100, "host-name", &Masked::default()).unwrap();
+            let names = Names::default();
+            names.learn("host-name");
+            filter(path, &mut bytes.as_slice(), 100, &names, &Masked::default()).unwrap();
         }
     }
 }
