@@ -4,6 +4,7 @@
 //! filters here keep the lines about clocks, and mask hardware addresses, the host's name ([`super::names`]), and the
 //! passwords and keys among the kernel's parameters.
 
+use super::header;
 use super::kernel_config;
 use super::log::is_log;
 use super::names::Names;
@@ -151,11 +152,9 @@ fn log(
     names: &Names,
     secrets: &Masked,
 ) -> Vec<u8> {
-    let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
     // An omitted line becomes an empty one: lines are cited by their number.
     let kept = |line: &str| {
-        let other = mixed && !is_kernels(line);
-        if other {
+        if !is_kernels(path, line) {
             return Some(String::new());
         }
         names.learn_line(line);
@@ -169,9 +168,18 @@ fn log(
     out
 }
 
-/// Whether a line of a shared log is the kernel's.
-fn is_kernels(line: &str) -> bool {
-    line.contains(" kernel:")
+/// Whether a line is the kernel's. Only the ring buffer and its copies have no header that names the writer.
+fn is_kernels(path: &str, line: &str) -> bool {
+    let of_all = ["messages", "syslog", "journalctl"].iter().any(|name| path.contains(name));
+    if !of_all && !path.contains("kern.log") {
+        return true;
+    }
+    // A program can write the kernel's name in its message, and a syslog can be told to write a program's messages to
+    // kern.log.
+    let (message, of_kernel) = crate::log::strip_prefix(line);
+    let named = line.contains(" kernel:") || header::any(line).is_some();
+    of_kernel && (named || !of_all)
+        || !of_all && crate::log::is_clock_message(message) && message == line
 }
 
 /// The five strings that the reader uses of the output of `dmidecode`.
@@ -311,6 +319,22 @@ mod tests {
                    Nov 19 17:15:32 alpha sshd[1]: Accepted for root\n";
         let kept = filtered("var/log/messages", log, "beta");
         assert_eq!(kept, "Nov 19 17:15:31 host kernel: [    0.000000] Linux version 6.1\n\n");
+        let kern = "Nov 30 10:00:00 alpha kernel: [    0.000000] Linux version 6.1\n\
+                    <6>1 2026-11-30T10:00:00Z alpha kernel - - - tsc: Detected 2294.609 MHz processor\n\
+                    Nov 30 10:01:00 alpha sshd[42]: Accepted password for carol from 192.0.2.1\n\
+                    Nov 30 10:01:01 alpha sudo: carol : COMMAND=/usr/bin/mysql -phunter2 kernel: x\n\
+                    Nov 30 10:01:02 alpha sshd[42]: [    5.000000] carol\n\
+                    2026-11-30T10:01:03.000000+00:00 alpha sudo[7]: carol kernel: [    5.000000] x\n\
+                    tsc: Detected 2294.609 MHz processor\n\
+                    Command: carol\n";
+        let kept = "Nov 30 10:00:00 host kernel: [    0.000000] Linux version 6.1\n\
+                    <6>1 2026-11-30T10:00:00Z host kernel - - - tsc: Detected 2294.609 MHz processor\n\
+                    \n\n\n\n";
+        assert_eq!(
+            filtered("var/log/kern.log", kern, ""),
+            format!("{kept}tsc: Detected 2294.609 MHz processor\n\n")
+        );
+        assert_eq!(filtered("var/log/syslog.gz", kern, ""), format!("{kept}\n\n"));
         let journal = "[    0.000000] alpha kernel: Linux version 6.1\n";
         let kept = filtered("sos_commands/logs/journalctl_--boot", journal, "");
         assert_eq!(kept, "[    0.000000] host kernel: Linux version 6.1\n");
