@@ -4,6 +4,7 @@
 //! source and each gap its reason. It does not read facts from the kernel log: it sets [`Facts::log`], and
 //! the caller adds facts from the log afterwards.
 
+mod addresses;
 mod bundle;
 mod clock;
 mod header;

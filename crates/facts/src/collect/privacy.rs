@@ -4,6 +4,7 @@
 //! filters here keep the lines about clocks, and mask hardware addresses, the host's name ([`super::names`]), and the
 //! passwords and keys among the kernel's parameters.
 
+use super::addresses;
 use super::header;
 use super::kernel_config;
 use super::log::is_log;
@@ -57,7 +58,7 @@ fn of_whole(path: &str, content: Vec<u8>, names: &Names, secrets: &Masked) -> Ve
         },
         "proc/1/cgroup" => text(&content, |line| names.distinct(&without_identifiers(line))),
         "proc/cmdline" => text(&content, |line| {
-            names.parameters(&serials::masked(&without_addresses(&secrets.line(line))))
+            names.parameters(&serials::masked(&addresses::masked(&secrets.line(line))))
         }),
         // `Linux NODE RELEASE ...`
         "uname" | "sos_commands/kernel/uname_-a" => text(&content, |line| {
@@ -71,6 +72,8 @@ fn of_whole(path: &str, content: Vec<u8>, names: &Names, secrets: &Masked) -> Ve
             let tag = String::from_utf8_lossy(&content).trim().to_owned();
             if tag == AZURE_TAG || tag == ORACLE_TAG { content } else { Vec::new() }
         }
+        // Drivers of network adapters name their clock after the address.
+        path if path.ends_with("/clock_name") => text(&content, addresses::masked),
         path if is_text(path) => text(&content, |line| names.distinct(line)),
         path if kernel_config::is_config(path) => kernel_config::without_texts(&content),
         _ => content,
@@ -199,7 +202,7 @@ pub(super) fn masked(line: &str, names: &Names) -> String {
     if line.is_empty() {
         String::new()
     } else {
-        names.line(&serials::masked(&without_addresses(line)))
+        names.line(&serials::masked(&addresses::masked(line)))
     }
 }
 
@@ -220,47 +223,6 @@ fn is_text(path: &str) -> bool {
     matches!(path, "proc/version" | "proc/1/cgroup" | "uname" | "dmidecode")
         || path.starts_with("sos_commands/")
         || path.starts_with("etc/chrony")
-}
-
-/// Masks six or more pairs of hexadecimal digits between colons or hyphens.
-fn without_addresses(line: &str) -> String {
-    let bytes = line.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let boundary = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-        match boundary.then(|| address_length(&bytes[at..])).flatten() {
-            Some(length) => {
-                let kept = bytes[at..at + length].iter();
-                out.extend(kept.map(|b| if b.is_ascii_hexdigit() { b'x' } else { *b }));
-                at += length;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    // Only ASCII bytes were replaced, by ASCII bytes.
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// The length of the hardware address at the beginning, if there is one.
-fn address_length(bytes: &[u8]) -> Option<usize> {
-    let pair = |at: usize| {
-        bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit))
-    };
-    if !pair(0) {
-        return None;
-    }
-    let separator = *bytes.get(2).filter(|byte| matches!(byte, b':' | b'-'))?;
-    let (mut pairs, mut end) = (1, 2);
-    while bytes.get(end) == Some(&separator) && pair(end + 1) {
-        pairs += 1;
-        end += 3;
-    }
-    let ends = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    (pairs >= 6 && ends).then_some(end)
 }
 
 /// Masks identifiers of containers and pods: twelve or more hexadecimal digits, hyphens, underscores.
@@ -372,7 +334,7 @@ mod tests {
             let names = Names::default();
             names.learn(&name);
             let once = masked(&line, &names);
-            prop_assert_eq!(without_addresses(&once), once.clone());
+            prop_assert_eq!(addresses::masked(&once), once.clone());
             let _ = without_identifiers(&line);
         }
 
