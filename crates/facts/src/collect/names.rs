@@ -93,11 +93,9 @@ impl Names {
     /// Adds a name with its first label and its domain.
     pub(super) fn learn(&self, name: &str) {
         let name = name.trim().trim_end_matches('.');
-        let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let label = name.split('.').next().unwrap_or_default();
         // An empty spelling would be found everywhere.
-        let has_sign = label.contains(char::is_alphanumeric);
-        let is_name = name.len() <= LONGEST && has_sign && name.chars().all(is_of_name);
+        let is_name = name.len() <= LONGEST && label.contains(char::is_alphanumeric);
         let mut found = self.found.borrow_mut();
         if !is_name || found.len() >= MOST || !found.insert(name.to_lowercase()) {
             return;
@@ -122,7 +120,10 @@ impl Names {
     /// Adds the names that a line of a log states: that of its header, and what systemd and the kernel's DHCP client print.
     pub(super) fn learn_line(&self, line: &str) {
         if let Some(name) = header::host(line).and_then(|at| line.get(at)) {
-            self.learn(name);
+            // Other words can be in the place of a name.
+            if log::host_name(name).is_some() {
+                self.learn(name);
+            }
         }
         for text in ["ostname set to <", "et hostname to <"] {
             if let Some((_, rest)) = line.split_once(text) {
@@ -362,6 +363,9 @@ mod tests {
             ("c1", "[    1.000000][    C1] nfs: c1", "[    1.000000][    C1] nfs: host"),
             ("a", "a line of a, host=a", "a line of a, host=host"),
             ("10", "10 nfs: 10", "10 nfs: host"),
+            ("a+b c", "nfs: a+b c, xa+b c", "nfs: host, xa+b c"),
+            ("memory", "[    1.0] memory of memory", "[    1.0] host of host"),
+            ("kvm-clock", "[    1.0] kvm-clock: Using msrs", "[    1.0] kvm-clock: Using msrs"),
             (
                 "quick",
                 "tsc: Fast TSC calibration using PIT, quick",
@@ -398,7 +402,7 @@ mod tests {
         let names = Names::default();
         names.learn_line("Dec 24 21:07:06 kernel: tsc: x");
         names.learn_line("[    1.000000] usb 1-1: bar kernel: x");
-        ["-", "__", ".a", "a b", ""].iter().for_each(|name| names.learn(name));
+        ["-", "__", ".a", ""].iter().for_each(|name| names.learn(name));
         assert_eq!(names.count(), 0);
         let line = "Dec 24 21:07:06 kernel: tsc: x";
         assert_eq!(names.line(line), line);

@@ -64,8 +64,10 @@ const SERIALS: [&str; 9] = [
     "s/n",
     "sn",
 ];
-/// The fewest letters and digits of a serial number without a sign before it.
+/// The fewest letters and digits of a serial number without a sign before it, after a word that also names ports.
 const SERIAL: usize = 5;
+/// The same, after words that name only such numbers.
+const SERIAL_NUMBER: usize = 3;
 /// Directories of links to devices, also as parts of names of units.
 const LINKS: [&str; 6] =
     ["by-id/", "by\\x2did-", "by-uuid/", "by\\x2duuid-", "by-partuuid/", "by\\x2dpartuuid-"];
@@ -99,7 +101,8 @@ pub(super) fn masked(line: &str) -> String {
             let value = behind.trim_start_matches([' ', '\t', '.', '#']);
             let Some(value) = value.strip_prefix([':', '=', '(']) else {
                 // `node addr 001a2b3c4d5e`.
-                let bare = digits(value) >= BARE || SERIALS.contains(&name) && is_serial(value);
+                let bare =
+                    digits(value) >= BARE || SERIALS.contains(&name) && is_serial(name, value);
                 if behind.starts_with([' ', '\t']) && bare {
                     cover(&mut out, small.len() - value.len(), value, is_end);
                 }
@@ -158,10 +161,11 @@ pub(super) fn without_processors(line: &str) -> String {
 }
 
 /// Whether a serial number follows its name without a sign. `serial ttyS0` and `serial 00:04: ...` name ports.
-fn is_serial(text: &str) -> bool {
+fn is_serial(name: &str, text: &str) -> bool {
     let word = text.split(is_end).next().unwrap_or_default().trim_end_matches(['.', ':']);
     let sign = |b: u8| b.is_ascii_alphanumeric() || b"-_/".contains(&b);
-    word.len() >= SERIAL
+    let fewest = if matches!(name, "serial" | "sn" | "s/n") { SERIAL } else { SERIAL_NUMBER };
+    word.len() >= fewest
         && word.bytes().all(sign)
         && word.bytes().any(|b| b.is_ascii_digit())
         && !word.starts_with("tty")
@@ -307,6 +311,7 @@ mod tests {
             ("ATA WDC Serial WD-WCC4E1234567", "ATA WDC Serial xx-xxxxxxxxxxxx"),
             ("string: iSerial 4C530001230101 x", "string: iSerial xxxxxxxxxxxxxx x"),
             ("Enclosure service sn QB01XXYY.", "Enclosure service sn xxxxxxxx."),
+            ("device strings; SerialNumber 0123", "device strings; SerialNumber xxxx"),
             ("EDAC MC0: DIMM serial 3A4B5C6D", "EDAC MC0: DIMM serial xxxxxxxx"),
             ("androidboot.serialno=HT1234567890 ro", "androidboot.serialno=xxxxxxxxxxxx ro"),
             (

@@ -22,8 +22,9 @@ pub(super) struct Spelling {
     pub(super) kind: Kind,
 }
 
-/// Words of logs and parameters that are also names of hosts, besides those of the messages about clocks.
-const COMMON: [&str; 32] = [
+/// Words of logs that are also names of hosts: of distributions, of clocks, of architectures. They are parts of too many
+/// lines that state evidence.
+const COMMON: [&str; 24] = [
     "linux",
     "kernel",
     "localhost",
@@ -36,12 +37,6 @@ const COMMON: [&str; 32] = [
     "hpet",
     "timer",
     "acpi",
-    "host",
-    "boot",
-    "vmlinuz",
-    "root",
-    "console",
-    "serial",
     "kvm-clock",
     "tsc-early",
     "acpi_pm",
@@ -54,8 +49,6 @@ const COMMON: [&str; 32] = [
     "arm64",
     "i386",
     "i686",
-    "unstable",
-    "reliable",
 ];
 /// The fewest letters and digits of a name that is masked inside of words.
 const LONG: usize = 5;
@@ -119,7 +112,7 @@ pub(super) fn spellings(name: &str) -> Vec<Spelling> {
 fn kind(text: &str) -> Kind {
     let small = text.to_lowercase();
     let has_letter = small.chars().any(char::is_alphabetic);
-    if !has_letter || COMMON.contains(&small.as_str()) || log::is_word_of_messages(&small) {
+    if !has_letter || COMMON.contains(&small.as_str()) {
         return Kind::Ordinary;
     }
     let length = small.chars().filter(|c| c.is_alphanumeric()).count();
@@ -127,7 +120,7 @@ fn kind(text: &str) -> Kind {
     match length {
         0..=1 => Kind::Ordinary,
         2..=3 if only_letters => Kind::Ordinary,
-        LONG.. if !only_letters => Kind::Anywhere,
+        LONG.. if !only_letters && !log::is_word_of_messages(&small) => Kind::Anywhere,
         _ => Kind::Word,
     }
 }
