@@ -124,7 +124,7 @@ fn pairs(bytes: &[u8], at: usize) -> Option<usize> {
     }
     let has_letter = bytes.get(at..end)?.iter().any(u8::is_ascii_alphabetic);
     let ends = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    // Bytes of a program's code are listed between blanks, too.
+    // Bytes of a program's code are also listed between blanks.
     let goes_on = || {
         let before = bytes.get(..at.saturating_sub(1)).unwrap_or_default();
         let word = before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric());

@@ -22,7 +22,7 @@ pub(super) fn any(line: &str) -> Option<Range<usize>> {
     (!text.ends_with(']') && !is_time(text)).then_some(found)
 }
 
-/// The same, if only a date or a time stamp precedes it, so that it is no word of a message.
+/// The same, if only a date or a time stamp precedes it, so that it cannot be a word of a message.
 pub(super) fn host(line: &str) -> Option<Range<usize>> {
     let found = any(line)?;
     let front = line[..found.start].trim_end();

@@ -1,6 +1,6 @@
 //! The configuration of a kernel in a bundle: without the values of its options that are texts.
 //!
-//! Whoever builds a kernel can state the host's name in it (`CONFIG_DEFAULT_HOSTNAME`), a command line, and the paths of keys
+//! A user who builds a kernel can state the host's name in it (`CONFIG_DEFAULT_HOSTNAME`), a command line, and the paths of keys
 //! in a home directory. No option about a clock is a text.
 
 use crate::tree::decode::decoded;

@@ -212,7 +212,7 @@ impl Names {
         line.split_inclusive(char::is_whitespace).map(parameter).collect()
     }
 
-    /// A text without the names that are no words of it.
+    /// A text without the names, if no word of the text can be equal to them.
     pub(super) fn distinct(&self, text: &str) -> String {
         self.replaced(text, false, |kind, start, end| match kind {
             Kind::Anywhere | Kind::Domain => true,
@@ -258,7 +258,7 @@ fn names_host(line: &str, start: usize, end: usize) -> bool {
         from.and_then(|from| before.get(from..)).is_some_and(|it| it.eq_ignore_ascii_case(text))
     };
     let alone = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    ends && BEFORE.iter().any(|text| precedes(&text))
+    ends && BEFORE.iter().any(precedes)
         || alone && AFTER.iter().any(|text| after.starts_with(text))
 }
 

@@ -178,8 +178,8 @@ fn is_kernels(path: &str, line: &str) -> bool {
     if !of_all && !path.contains("kern.log") {
         return true;
     }
-    // A program can write the kernel's name in its message, and a syslog can be told to write a program's messages to
-    // kern.log.
+    // A program can write the kernel's name in its message, and a syslog can be configured to write a program's
+    // messages to kern.log.
     let (message, of_kernel) = crate::log::strip_prefix(line);
     let named = line.contains(" kernel:") || header::any(line).is_some();
     of_kernel && (named || !of_all)

@@ -4,7 +4,7 @@
 //! `Serial Number: ...` of SCSI and RAID drivers, `eui.`, `naa.`, `t10.` and `nqn.` names, GUIDs, and addresses in Cisco's
 //! notation, world wide names (`sas_address(0x5000c50084e1b2c1)`, `wwpn=...`), and addresses of IPv6, whose last half can
 //! be the hardware address of the interface. Messages about clocks do not contain them. The names of links to devices have the
-//! serial number at their end: `/dev/disk/by-id/ata-MODEL_SERIAL-part2`, in units of systemd `dev-disk-by\x2did-...`.
+//! serial number at their end: `/dev/disk/by-id/ata-MODEL_SERIAL-part2`, in systemd units `dev-disk-by\x2did-...`.
 
 use std::net::Ipv6Addr;
 
