@@ -6,6 +6,7 @@
 
 use super::serials::groups;
 use crate::log;
+use std::cell::OnceCell;
 
 /// The digits of an address as one number.
 const DIGITS: usize = 12;
@@ -43,13 +44,16 @@ pub(super) fn masked(line: &str) -> String {
             *byte = b'x';
         }
     };
+    // A long line may have thousands of numbers.
+    let of_counter = OnceCell::new();
+    let of_counter = || *of_counter.get_or_init(|| is_of_counter(line));
     let mut at = 0;
     while at < bytes.len() {
         let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
         let length = begins.then(|| pairs(bytes, at).or_else(|| grouped(line, at))).flatten();
         if let Some(length) = length {
             cover(at, length);
-        } else if begins && is_number(line, at) {
+        } else if begins && is_number(bytes, at) && !of_counter() {
             cover(at, DIGITS);
         }
         at += length.unwrap_or(1);
@@ -82,20 +86,18 @@ fn digits(bytes: &[u8]) -> usize {
     if bytes.get(count).is_some_and(u8::is_ascii_alphanumeric) { 0 } else { count }
 }
 
-/// Whether an address as one number begins here, without a name. The end of a version, the value of a counter in a
-/// message about clocks and a number of decimal digits are not addresses.
-fn is_number(line: &str, at: usize) -> bool {
-    let bytes = line.as_bytes();
+/// Whether an address as one number begins here, without a name. The end of a version and a number of decimal digits are not
+/// addresses.
+fn is_number(bytes: &[u8], at: usize) -> bool {
     let separated = at == 0 || b" \t=([:'\",".contains(&bytes[at - 1]);
-    if !separated || digits(&bytes[at..]) != DIGITS {
-        return false;
-    }
-    let number = &bytes[at..at + DIGITS];
-    let of_counter = || {
-        let message = log::strip_prefix(line).0;
-        line.contains("_now:") || line.contains("_last:") || log::is_clock_message(message)
-    };
-    number.iter().any(u8::is_ascii_alphabetic) && !of_counter()
+    let number = bytes.get(at..at + DIGITS).unwrap_or_default();
+    separated && digits(&bytes[at..]) == DIGITS && number.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// Whether the numbers of a line are those of counters: it is a message about clocks, or a part of one.
+fn is_of_counter(line: &str) -> bool {
+    let message = log::strip_prefix(line).0;
+    line.contains("_now:") || line.contains("_last:") || log::is_clock_message(message)
 }
 
 /// The length of an address in groups, if one begins here.
@@ -120,6 +122,9 @@ fn pairs(bytes: &[u8], at: usize) -> Option<usize> {
     while bytes.get(end) == Some(&separator) && (1..=2).contains(&group(end + 1)) {
         whole += usize::from(group(end + 1) == 2);
         count += 1;
+        if count > 6 && (whole < count || separator == b' ') {
+            return None;
+        }
         end += 1 + group(end + 1);
     }
     let has_letter = bytes.get(at..end)?.iter().any(u8::is_ascii_alphabetic);
@@ -127,7 +132,7 @@ fn pairs(bytes: &[u8], at: usize) -> Option<usize> {
     // Bytes of a program's code are also listed between blanks.
     let goes_on = || {
         let before = bytes.get(..at.saturating_sub(1)).unwrap_or_default();
-        let word = before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric());
+        let word = before.iter().rev().take(3).take_while(|byte| byte.is_ascii_alphanumeric());
         word.clone().count() == 2 && word.clone().all(u8::is_ascii_hexdigit)
     };
     let fits = match separator {

@@ -11,7 +11,7 @@ use super::spellings::{Kind, Spelling, spellings};
 use crate::log;
 use crate::tree::Tree;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
 /// Takes the place of the name.
@@ -176,7 +176,9 @@ impl Names {
         let message = log::strip_prefix(&line).0;
         // Signs at the end may be missing in the message.
         let from = line.find(message).unwrap_or(0);
-        let about_clocks = || log::is_clock_message(message);
+        // A long line may have the name a thousand times.
+        let about_clocks = OnceCell::new();
+        let about_clocks = || *about_clocks.get_or_init(|| log::is_clock_message(message));
         self.replaced(&line, false, |kind, start, end| match kind {
             Kind::Anywhere | Kind::Domain => true,
             // Prefixes contain short words: `[    C1]`.
@@ -258,8 +260,7 @@ fn names_host(line: &str, start: usize, end: usize) -> bool {
         from.and_then(|from| before.get(from..)).is_some_and(|it| it.eq_ignore_ascii_case(text))
     };
     let alone = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    ends && BEFORE.iter().any(precedes)
-        || alone && AFTER.iter().any(|text| after.starts_with(text))
+    ends && BEFORE.iter().any(precedes) || alone && AFTER.iter().any(|text| after.starts_with(text))
 }
 
 #[cfg(test)]

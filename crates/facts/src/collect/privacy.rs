@@ -66,7 +66,9 @@ fn of_whole(path: &str, content: Vec<u8>, names: &Names, secrets: &Masked) -> Ve
             let kept = words.map(|(index, word)| if index == 1 { "-" } else { word });
             names.distinct(&kept.collect::<Vec<_>>().join(" "))
         }),
-        "proc/cpuinfo" => text(&content, serials::without_processors),
+        "proc/cpuinfo" if serials::has_processors(&content) => {
+            text(&content, serials::without_processors)
+        }
         "dmidecode" => dmidecode(&String::from_utf8_lossy(&content)).into_bytes(),
         path if path.ends_with("/chassis_asset_tag") => {
             let tag = String::from_utf8_lossy(&content).trim().to_owned();

@@ -71,6 +71,8 @@ const SERIAL_NUMBER: usize = 3;
 /// Directories of links to devices, also as parts of names of units.
 const LINKS: [&str; 6] =
     ["by-id/", "by\\x2did-", "by-uuid/", "by\\x2duuid-", "by-partuuid/", "by\\x2dpartuuid-"];
+/// Bytes of the name of a link that are examined (`NAME_MAX`).
+const LINK: usize = 255;
 /// Beginnings of the names of links in `by-id`.
 const BUSES: [&str; 7] = ["ata-", "scsi-", "nvme-", "usb-", "mmc-", "virtio-", "ieee1394-"];
 /// Ends of words that are such names: `i_port_id`, `sys_image_guid`.
@@ -93,7 +95,12 @@ pub(super) fn masked(line: &str) -> String {
     let mut out = line.as_bytes().to_vec();
     let small = line.to_ascii_lowercase();
     for name in NAMES {
+        // What follows within a masked word is masked.
+        let mut done = 0;
         for (at, _) in small.match_indices(name) {
+            if at < done {
+                continue;
+            }
             if !begins_word(small.as_bytes(), at) && !ENDS.contains(&name) {
                 continue;
             }
@@ -104,20 +111,24 @@ pub(super) fn masked(line: &str) -> String {
                 let bare =
                     digits(value) >= BARE || SERIALS.contains(&name) && is_serial(name, value);
                 if behind.starts_with([' ', '\t']) && bare {
-                    cover(&mut out, small.len() - value.len(), value, is_end);
+                    done = cover(&mut out, small.len() - value.len(), value, is_end);
                 }
                 continue;
             };
             let value = value.trim_start_matches([' ', '"', '\'', '[']);
-            cover(&mut out, small.len() - value.len(), value, is_end);
+            done = cover(&mut out, small.len() - value.len(), value, is_end);
         }
     }
     for prefix in PREFIXES.iter().chain(&LINKS).chain(&BUSES) {
+        let mut done = 0;
         for (at, _) in small.match_indices(prefix) {
+            if at < done {
+                continue;
+            }
             let value = small.get(at + prefix.len()..).unwrap_or_default();
             let is_link = !BUSES.contains(prefix) || ends_in_serial(value);
             if begins_word(small.as_bytes(), at) && is_link {
-                cover(&mut out, small.len() - value.len(), value, is_end);
+                done = cover(&mut out, small.len() - value.len(), value, is_end);
             }
         }
     }
@@ -139,6 +150,13 @@ pub(super) fn masked(line: &str) -> String {
     }
     // Only ASCII bytes were replaced, by ASCII bytes.
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Whether a file `/proc/cpuinfo` may have a number that [`without_processors`] masks: that of a large machine has some MiB.
+pub(super) fn has_processors(content: &[u8]) -> bool {
+    ["erial", "ERIAL", "identification"]
+        .iter()
+        .any(|text| memchr::memmem::find(content, text.as_bytes()).is_some())
 }
 
 /// The line of `/proc/cpuinfo` without the serial number of the board (`Serial : ...` on ARM) or of the processor
@@ -174,7 +192,8 @@ fn is_serial(name: &str, text: &str) -> bool {
 /// Whether the name of a link ends in a serial number: `wdc_wd40efrx_wd-wcc4e2222222-part1`, and not the `0000:00:14.0-1`
 /// of a port.
 fn ends_in_serial(text: &str) -> bool {
-    let word = text.split(is_end).next().unwrap_or_default();
+    let word =
+        text.get(..text.len().min(LINK)).unwrap_or(text).split(is_end).next().unwrap_or_default();
     let serial = word.rsplit_once('_').map_or("", |(_, serial)| serial);
     serial.len() >= SERIAL && serial.bytes().any(|b| b.is_ascii_digit())
 }
@@ -222,17 +241,18 @@ fn begins_word(line: &[u8], at: usize) -> bool {
 }
 
 /// Masks the value that begins at `at`, up to its end. A single value of one or two digits is an index
-/// (`SerialNumber=3`).
-fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) {
+/// (`SerialNumber=3`). Returns the end of the value.
+fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) -> usize {
     let value = value.split(ends).next().unwrap_or_default();
     if value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return;
+        return at;
     }
     for byte in out.iter_mut().skip(at).take(value.len()) {
         if byte.is_ascii_alphanumeric() {
             *byte = b'x';
         }
     }
+    at + value.len()
 }
 
 /// The length of groups of these numbers of hexadecimal digits at the beginning, if they are present.

@@ -520,3 +520,25 @@ fn names_that_only_other_files_or_the_log_state_are_nowhere() {
         assert!(facts.log.is_known());
     }
 }
+
+#[test]
+fn identifiers_of_devices_and_texts_of_the_configuration_are_in_no_file() {
+    let link = "root=/dev/disk/by-id/ata-MODEL_WD-Z300ABCF-part2 bootdev=enx0a1b2c3d4e5f";
+    let tree = clocksmith_facts::tree::MemoryTree::new("/")
+        .with("proc/version", "Linux version 6.1.0 (a@b) #1 SMP\n")
+        .with("proc/cmdline", format!("{link} tsc=reliable\n"))
+        .with("proc/cpuinfo", "processor\t: 0\nSerial\t\t: 0000Z300ABCF\n")
+        .with("sys/class/ptp/ptp0/clock_name", "mlx5_ptp 0a1b2c3d4e5f\n")
+        .with("boot/config-6.1.0", "CONFIG_HPET_TIMER=y\nCONFIG_KEY=\"/home/Z300ABCF\"\n")
+        .with("dmesg", format!("[    0.000000] Linux version 6.1.0 (a@b)\n[    0.1] {link}\n"));
+    let (bundle, facts) = round_trip(&tree);
+    for path in ["proc/cpuinfo", "sys/class/ptp/ptp0/clock_name", "boot/config-6.1.0"] {
+        assert!(bundle.files().any(|(file, _)| file == path), "{path}");
+    }
+    for (path, content) in bundle.files() {
+        let text = String::from_utf8_lossy(content);
+        assert!(!text.contains("Z300ABCF") && !text.contains("0a1b2c3d"), "{path}: {text}");
+    }
+    assert!(facts.cmdline.value().unwrap().has_value("tsc", "reliable"));
+    assert!(facts.config.value().unwrap().enabled("HPET_TIMER"));
+}
