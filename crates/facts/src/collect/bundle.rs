@@ -1,5 +1,6 @@
 //! Writing a bundle.
 
+use super::names::Names;
 use super::secrets::Masked;
 use super::{collect, privacy};
 use crate::tree::bundle::{self, Manifest, ManifestGap};
@@ -146,9 +147,11 @@ pub fn write_bundle_as(
     out: impl Write,
 ) -> io::Result<Summary> {
     let hostname = hostname(tree);
+    let names = Names::of(tree);
+    let before = names.count();
     let secrets = Masked::default();
     let filter = |path: &str, content: &mut dyn Read, most: usize| {
-        privacy::filter(path, content, most, &hostname, &secrets)
+        privacy::filter(path, content, most, &names, &secrets)
     };
     // Of several logs that are examined, the one that is read suffices.
     let other_log = |path: &str| super::log::is_log(path) && path != "dmesg";
@@ -165,6 +168,12 @@ pub fn write_bundle_as(
     };
     record.files.retain(|path, _| !unused(path));
     record.missing.retain(|path, _| !is_alternative(path));
+    // A name that only a log states is also in files that were read before it.
+    if names.count() > before {
+        for (path, content) in &mut record.files {
+            *content = privacy::without_names(path, content, &names).into();
+        }
+    }
     record.files.extend(measured.map(|costs| (MEASURED.to_owned(), costs.into())));
 
     // A mirror may be in a directory named after the host, its owner or a customer.
@@ -172,9 +181,9 @@ pub fn write_bundle_as(
     let said = |place: String| match name {
         HostName::Kept(_) => place,
         HostName::Replaced(_) if above.len() > 1 => {
-            privacy::without_names(&place.replace(&above, "/"), &hostname)
+            privacy::masked(&place.replace(&above, "/"), &names)
         }
-        HostName::Replaced(_) => privacy::without_names(&place, &hostname),
+        HostName::Replaced(_) => privacy::masked(&place, &names),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let manifest = Manifest {

@@ -4,13 +4,18 @@
 //! source and each gap its reason. It does not read facts from the kernel log: it sets [`Facts::log`], and
 //! the caller adds facts from the log afterwards.
 
+mod addresses;
 mod bundle;
 mod clock;
+mod header;
+mod kernel_config;
 mod log;
 mod machine;
+mod names;
 mod privacy;
 mod secrets;
 mod serials;
+mod spellings;
 mod virt;
 mod wall;
 

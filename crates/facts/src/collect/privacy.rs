@@ -1,10 +1,14 @@
 //! Filters for the content of files in a bundle.
 //!
 //! Only files of [`super::paths`] are read at all. Some of these contain more than is needed: the
-//! filters here keep the lines about clocks, and mask hardware addresses, the host's name, and the passwords and keys among
-//! the kernel's parameters.
+//! filters here keep the lines about clocks, and mask hardware addresses, the host's name ([`super::names`]), and the
+//! passwords and keys among the kernel's parameters.
 
+use super::addresses;
+use super::header;
+use super::kernel_config;
 use super::log::is_log;
+use super::names::Names;
 use super::secrets::Masked;
 use super::serials;
 use crate::dmi::{AZURE_TAG, Dmi, ORACLE_TAG};
@@ -20,33 +24,16 @@ const SEARCHED: u64 = 256 << 20;
 /// Bytes of a line of a log that are kept; no reader uses more than 16 KiB.
 const MAX_LINE: usize = 64 << 10;
 
-/// Words of kernel messages that are also common host names; masking them would destroy
-/// messages.
-const COMMON: [&str; 12] = [
-    "linux",
-    "kernel",
-    "localhost",
-    "debian",
-    "ubuntu",
-    "fedora",
-    "clock",
-    "clocksource",
-    "tsc",
-    "hpet",
-    "timer",
-    "acpi",
-];
-
 /// The content of a file for the bundle: at most `most` bytes.
 pub(super) fn filter(
     path: &str,
     content: &mut dyn Read,
     most: usize,
-    hostname: &str,
+    names: &Names,
     secrets: &Masked,
 ) -> io::Result<Vec<u8>> {
     if is_log(path) {
-        return Ok(log(path, content, most.min(MAX_LOG), hostname, secrets));
+        return Ok(log(path, content, most.min(MAX_LOG), names, secrets));
     }
     let of_interest: Option<fn(&str) -> bool> = match path {
         "proc/timer_list" => Some(tick::is_mode_line),
@@ -60,28 +47,37 @@ pub(super) fn filter(
     }
     let mut all = Vec::new();
     content.take(most as u64).read_to_end(&mut all)?;
-    Ok(of_whole(path, all, hostname, secrets))
+    Ok(of_whole(path, all, names, secrets))
 }
 
-fn of_whole(path: &str, content: Vec<u8>, hostname: &str, secrets: &Masked) -> Vec<u8> {
+fn of_whole(path: &str, content: Vec<u8>, names: &Names, secrets: &Masked) -> Vec<u8> {
     match path {
         "proc/1/environ" => match crate::environment::container_of_environ(&content) {
             Some(runtime) => format!("container={runtime}\0").into_bytes(),
             None => Vec::new(),
         },
-        "proc/1/cgroup" => text(&content, without_identifiers),
-        "proc/cmdline" => text(&content, |line| without_names(&secrets.line(line), hostname)),
+        "proc/1/cgroup" => text(&content, |line| names.distinct(&without_identifiers(line))),
+        "proc/cmdline" => text(&content, |line| {
+            names.parameters(&serials::masked(&addresses::masked(&secrets.line(line))))
+        }),
         // `Linux NODE RELEASE ...`
         "uname" | "sos_commands/kernel/uname_-a" => text(&content, |line| {
             let words = line.split(' ').enumerate();
             let kept = words.map(|(index, word)| if index == 1 { "-" } else { word });
-            kept.collect::<Vec<_>>().join(" ")
+            names.distinct(&kept.collect::<Vec<_>>().join(" "))
         }),
+        "proc/cpuinfo" if serials::has_processors(&content) => {
+            text(&content, serials::without_processors)
+        }
         "dmidecode" => dmidecode(&String::from_utf8_lossy(&content)).into_bytes(),
         path if path.ends_with("/chassis_asset_tag") => {
             let tag = String::from_utf8_lossy(&content).trim().to_owned();
             if tag == AZURE_TAG || tag == ORACLE_TAG { content } else { Vec::new() }
         }
+        // Drivers of network adapters name their clock after the address.
+        path if path.ends_with("/clock_name") => text(&content, addresses::masked),
+        path if is_text(path) => text(&content, |line| names.distinct(line)),
+        path if kernel_config::is_config(path) => kernel_config::without_texts(&content),
         _ => content,
     }
 }
@@ -159,14 +155,16 @@ fn log(
     path: &str,
     content: &mut dyn Read,
     most: usize,
-    hostname: &str,
+    names: &Names,
     secrets: &Masked,
 ) -> Vec<u8> {
-    let mixed = path.contains("messages") || path.contains("syslog") || path.contains("journalctl");
     // An omitted line becomes an empty one: lines are cited by their number.
     let kept = |line: &str| {
-        let other = mixed && !is_kernels(line);
-        Some(if other { String::new() } else { without_names(&secrets.line(line), hostname) })
+        if !is_kernels(path, line) {
+            return Some(String::new());
+        }
+        names.learn_line(line);
+        Some(masked(&secrets.line(line), names))
     };
     let mut out = Vec::new();
     // The content before the damaged part of a file is kept, as the reader would also see it.
@@ -176,9 +174,18 @@ fn log(
     out
 }
 
-/// Whether a line of a shared log is the kernel's.
-fn is_kernels(line: &str) -> bool {
-    line.contains(" kernel:")
+/// Whether a line is the kernel's. Only the ring buffer and its copies have no header that names the writer.
+fn is_kernels(path: &str, line: &str) -> bool {
+    let of_all = ["messages", "syslog", "journalctl"].iter().any(|name| path.contains(name));
+    if !of_all && !path.contains("kern.log") {
+        return true;
+    }
+    // A program can write the kernel's name in its message, and a syslog can be configured to write a program's
+    // messages to kern.log.
+    let (message, of_kernel) = crate::log::strip_prefix(line);
+    let named = line.contains(" kernel:") || header::any(line).is_some();
+    of_kernel && (named || !of_all)
+        || !of_all && crate::log::is_clock_message(message) && message == line
 }
 
 /// The five strings that the reader uses of the output of `dmidecode`.
@@ -192,93 +199,32 @@ fn dmidecode(content: &str) -> String {
     )
 }
 
-/// Masks hardware addresses and serial numbers, and the host's name if it is a separate word.
-pub(super) fn without_names(line: &str, hostname: &str) -> String {
+/// A line of a log, or a place, without hardware addresses, serial numbers and the host's names.
+pub(super) fn masked(line: &str, names: &Names) -> String {
     if line.is_empty() {
-        return String::new();
+        String::new()
+    } else {
+        names.line(&serials::masked(&addresses::masked(line)))
     }
-    let mut line = serials::masked(&without_addresses(line));
-    // `... NAME kernel: [...`, in a journal or a log file, where the name may be another host's.
-    if let Some(at) = line.find(" kernel: ") {
-        let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
-        // In a line that begins with the time since boot, a name only follows it.
-        if !line[start..at].ends_with(']') {
-            line.replace_range(start..at, "host");
-        }
-    }
-    let short = hostname.split('.').next().unwrap_or_default();
-    for name in [hostname, short] {
-        let telling = name.len() >= 4 && !COMMON.contains(&name.to_ascii_lowercase().as_str());
-        if telling && name.bytes().any(|byte| byte.is_ascii_alphabetic()) {
-            line = without_word(&line, name);
-        }
-    }
-    line
 }
 
-/// The position of a word, ignoring case: programs write a name in capitals or in small letters.
-fn place(line: &str, word: &str) -> Option<(usize, usize)> {
-    let same = |a: char, b: char| a == b || a.to_lowercase().eq(b.to_lowercase());
-    line.char_indices().find_map(|(start, _)| {
-        let mut rest = line[start..].chars();
-        let fits = word.chars().all(|of| rest.next().is_some_and(|has| same(has, of)));
-        fits.then(|| (start, line.len() - rest.as_str().len()))
-    })
+/// The filtered content of a file without names that became known later.
+pub(super) fn without_names(path: &str, content: &[u8], names: &Names) -> Vec<u8> {
+    if is_log(path) {
+        return text(content, |line| names.line(line));
+    }
+    match path {
+        "proc/cmdline" => text(content, |line| names.parameters(line)),
+        path if is_text(path) => text(content, |line| names.distinct(line)),
+        _ => content.to_vec(),
+    }
 }
 
-fn without_word(line: &str, word: &str) -> String {
-    let inside = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some((at, end)) = place(rest, word) {
-        let (before, found, after) = (&rest[..at], &rest[at..end], &rest[end..]);
-        out.push_str(before);
-        let alone = !out.ends_with(inside) && !after.starts_with(inside);
-        out.push_str(if alone { "host" } else { found });
-        rest = after;
-    }
-    out + rest
-}
-
-/// Masks six or more pairs of hexadecimal digits between colons or hyphens.
-fn without_addresses(line: &str) -> String {
-    let bytes = line.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let boundary = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-        match boundary.then(|| address_length(&bytes[at..])).flatten() {
-            Some(length) => {
-                let kept = bytes[at..at + length].iter();
-                out.extend(kept.map(|b| if b.is_ascii_hexdigit() { b'x' } else { *b }));
-                at += length;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    // Only ASCII bytes were replaced, by ASCII bytes.
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// The length of the hardware address at the beginning, if there is one.
-fn address_length(bytes: &[u8]) -> Option<usize> {
-    let pair = |at: usize| {
-        bytes.get(at..at + 2).is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit))
-    };
-    if !pair(0) {
-        return None;
-    }
-    let separator = *bytes.get(2).filter(|byte| matches!(byte, b':' | b'-'))?;
-    let (mut pairs, mut end) = (1, 2);
-    while bytes.get(end) == Some(&separator) && pair(end + 1) {
-        pairs += 1;
-        end += 3;
-    }
-    let ends = bytes.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    (pairs >= 6 && ends).then_some(end)
+/// Whether a file is a text that may contain the host's name.
+fn is_text(path: &str) -> bool {
+    matches!(path, "proc/version" | "proc/1/cgroup" | "uname" | "dmidecode")
+        || path.starts_with("sos_commands/")
+        || path.starts_with("etc/chrony")
 }
 
 /// Masks identifiers of containers and pods: twelve or more hexadecimal digits, hyphens, underscores.
@@ -299,8 +245,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn filtered(path: &str, content: &str, hostname: &str) -> String {
-        let secrets = Masked::default();
-        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, hostname, &secrets);
+        let (secrets, names) = (Masked::default(), Names::default());
+        names.learn(hostname);
+        let filtered = filter(path, &mut content.as_bytes(), 1 << 20, &names, &secrets);
         String::from_utf8(filtered.unwrap()).unwrap()
     }
 
@@ -319,16 +266,16 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_name_is_masked_as_a_word() {
+    fn the_hosts_name_is_masked() {
         let log = "systemd[1]: Hostname set to <web-01.example.com>.\nxweb-01 web-012 web-01\n";
         let masked = filtered("dmesg", log, "web-01.example.com");
-        assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxweb-01 web-012 host\n");
+        assert_eq!(masked, "systemd[1]: Hostname set to <host>.\nxhost host2 host\n");
         let masked = filtered(
             "dmesg",
             "WEB-\u{dc}1 web-\u{fc}1 xWeb-\u{dc}1 Web-\u{fc}1.example\n",
             "Web-\u{dc}1",
         );
-        assert_eq!(masked, "host host xWeb-\u{dc}1 host.example\n");
+        assert_eq!(masked, "host host xhost host.example\n");
     }
 
     #[test]
@@ -337,6 +284,22 @@ mod tests {
                    Nov 19 17:15:32 alpha sshd[1]: Accepted for root\n";
         let kept = filtered("var/log/messages", log, "beta");
         assert_eq!(kept, "Nov 19 17:15:31 host kernel: [    0.000000] Linux version 6.1\n\n");
+        let kern = "Nov 30 10:00:00 alpha kernel: [    0.000000] Linux version 6.1\n\
+                    <6>1 2026-11-30T10:00:00Z alpha kernel - - - tsc: Detected 2294.609 MHz processor\n\
+                    Nov 30 10:01:00 alpha sshd[42]: Accepted password for carol from 192.0.2.1\n\
+                    Nov 30 10:01:01 alpha sudo: carol : COMMAND=/usr/bin/mysql -phunter2 kernel: x\n\
+                    Nov 30 10:01:02 alpha sshd[42]: [    5.000000] carol\n\
+                    2026-11-30T10:01:03.000000+00:00 alpha sudo[7]: carol kernel: [    5.000000] x\n\
+                    tsc: Detected 2294.609 MHz processor\n\
+                    Command: carol\n";
+        let kept = "Nov 30 10:00:00 host kernel: [    0.000000] Linux version 6.1\n\
+                    <6>1 2026-11-30T10:00:00Z host kernel - - - tsc: Detected 2294.609 MHz processor\n\
+                    \n\n\n\n";
+        assert_eq!(
+            filtered("var/log/kern.log", kern, ""),
+            format!("{kept}tsc: Detected 2294.609 MHz processor\n\n")
+        );
+        assert_eq!(filtered("var/log/syslog.gz", kern, ""), format!("{kept}\n\n"));
         let journal = "[    0.000000] alpha kernel: Linux version 6.1\n";
         let kept = filtered("sos_commands/logs/journalctl_--boot", journal, "");
         assert_eq!(kept, "[    0.000000] host kernel: Linux version 6.1\n");
@@ -370,15 +333,19 @@ mod tests {
     proptest! {
         #[test]
         fn masking_is_done_once_and_for_all(line in "[a-f0-9:. -]{0,60}|\\PC{0,40}", name in "[a-z.-]{0,8}") {
-            let once = without_names(&line, &name);
-            prop_assert_eq!(without_addresses(&once), once.clone());
+            let names = Names::default();
+            names.learn(&name);
+            let once = masked(&line, &names);
+            prop_assert_eq!(addresses::masked(&once), once.clone());
             let _ = without_identifiers(&line);
         }
 
         #[test]
         fn any_content(path in 0usize..6, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let path = ["proc/1/environ", "proc/timer_list", "proc/1/cgroup", "uname", "dmesg", "dmidecode"][path];
-            filter(path, &mut bytes.as_slice(), 100, "host-name", &Masked::default()).unwrap();
+            let names = Names::default();
+            names.learn("host-name");
+            filter(path, &mut bytes.as_slice(), 100, &names, &Masked::default()).unwrap();
         }
     }
 }

@@ -3,16 +3,19 @@
 //! The kernel prints such identifiers: `usb 1-1: SerialNumber: 4C530001` (`announce_device()`, drivers/usb/core/hub.c),
 //! `Serial Number: ...` of SCSI and RAID drivers, `eui.`, `naa.`, `t10.` and `nqn.` names, GUIDs, and addresses in Cisco's
 //! notation, world wide names (`sas_address(0x5000c50084e1b2c1)`, `wwpn=...`), and addresses of IPv6, whose last half can
-//! be the hardware address of the interface. Messages about clocks do not contain them.
+//! be the hardware address of the interface. Messages about clocks do not contain them. The names of links to devices have the
+//! serial number at their end: `/dev/disk/by-id/ata-MODEL_SERIAL-part2`, in systemd units `dev-disk-by\x2did-...`.
 
 use std::net::Ipv6Addr;
 
 /// Names before a number, in small letters.
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 41] = [
     "serialnumber",
     "serial number",
     "serial_number",
     "serial no",
+    "serialno",
+    "iserial",
     "serial",
     "s/n",
     "sn",
@@ -36,7 +39,42 @@ const NAMES: [&str; 27] = [
     "permaddr",
     "hwaddr",
     "mac",
+    "imei",
+    "imsi",
+    "iccid",
+    "meid",
+    "service tag",
+    "servicetag",
+    "asset tag",
+    "ppin",
+    "machine id",
+    "uuid",
+    "partuuid",
+    "fsuuid",
 ];
+/// Those of them before a serial number, which may follow without a sign: `serial L326025A1234567`.
+const SERIALS: [&str; 9] = [
+    "serialnumber",
+    "serial number",
+    "serial_number",
+    "serial no",
+    "serialno",
+    "serial",
+    "iserial",
+    "s/n",
+    "sn",
+];
+/// The fewest letters and digits of a serial number without a sign before it, after a word that also names ports.
+const SERIAL: usize = 5;
+/// The same, after words that name only such numbers.
+const SERIAL_NUMBER: usize = 3;
+/// Directories of links to devices, also as parts of names of units.
+const LINKS: [&str; 6] =
+    ["by-id/", "by\\x2did-", "by-uuid/", "by\\x2duuid-", "by-partuuid/", "by\\x2dpartuuid-"];
+/// Bytes of the name of a link that are examined (`NAME_MAX`).
+const LINK: usize = 255;
+/// Beginnings of the names of links in `by-id`.
+const BUSES: [&str; 7] = ["ata-", "scsi-", "nvme-", "usb-", "mmc-", "virtio-", "ieee1394-"];
 /// Ends of words that are such names: `i_port_id`, `sys_image_guid`.
 const ENDS: [&str; 6] = ["port_id", "port_name", "node_name", "guid", "wwpn", "wwnn"];
 /// The fewest digits of a number that a name precedes without a sign between them.
@@ -49,34 +87,48 @@ const PREFIXES: [&str; 5] = ["eui.", "naa.", "t10.", "nqn.", "wwn-"];
 const GUID: [usize; 5] = [8, 4, 4, 4, 12];
 /// The numbers of digits in the groups of an address in Cisco's notation.
 const DOTTED: [usize; 3] = [4, 4, 4];
+/// The numbers of digits in the groups of the number of a FAT filesystem, in capitals: `7A2B-3C4D`.
+const FAT: [usize; 2] = [4, 4];
 
 /// The line with the letters and digits of such identifiers replaced by `x`.
 pub(super) fn masked(line: &str) -> String {
     let mut out = line.as_bytes().to_vec();
     let small = line.to_ascii_lowercase();
     for name in NAMES {
+        // What follows within a masked word is masked.
+        let mut done = 0;
         for (at, _) in small.match_indices(name) {
+            if at < done {
+                continue;
+            }
             if !begins_word(small.as_bytes(), at) && !ENDS.contains(&name) {
                 continue;
             }
             let behind = small.get(at + name.len()..).unwrap_or_default();
-            let value = behind.trim_start_matches([' ', '.', '#']);
+            let value = behind.trim_start_matches([' ', '\t', '.', '#']);
             let Some(value) = value.strip_prefix([':', '=', '(']) else {
                 // `node addr 001a2b3c4d5e`.
-                if behind.starts_with(' ') && digits(value) >= BARE {
-                    cover(&mut out, small.len() - value.len(), value, is_end);
+                let bare =
+                    digits(value) >= BARE || SERIALS.contains(&name) && is_serial(name, value);
+                if behind.starts_with([' ', '\t']) && bare {
+                    done = cover(&mut out, small.len() - value.len(), value, is_end);
                 }
                 continue;
             };
             let value = value.trim_start_matches([' ', '"', '\'', '[']);
-            cover(&mut out, small.len() - value.len(), value, is_end);
+            done = cover(&mut out, small.len() - value.len(), value, is_end);
         }
     }
-    for prefix in PREFIXES {
+    for prefix in PREFIXES.iter().chain(&LINKS).chain(&BUSES) {
+        let mut done = 0;
         for (at, _) in small.match_indices(prefix) {
-            if begins_word(small.as_bytes(), at) {
-                let value = small.get(at + prefix.len()..).unwrap_or_default();
-                cover(&mut out, small.len() - value.len(), value, is_end);
+            if at < done {
+                continue;
+            }
+            let value = small.get(at + prefix.len()..).unwrap_or_default();
+            let is_link = !BUSES.contains(prefix) || ends_in_serial(value);
+            if begins_word(small.as_bytes(), at) && is_link {
+                done = cover(&mut out, small.len() - value.len(), value, is_end);
             }
         }
     }
@@ -88,7 +140,10 @@ pub(super) fn masked(line: &str) -> String {
         if let Some(value) = world_wide_name(rest).or_else(|| ipv6(rest)) {
             cover(&mut out, at, value, |_| false);
         }
-        let length = groups(rest, &GUID, b'-').or_else(|| groups(rest, &DOTTED, b'.'));
+        let length = groups(rest, &GUID, "-")
+            .or_else(|| groups(rest, &GUID, "\\x2d"))
+            .or_else(|| groups(rest, &DOTTED, "."))
+            .or_else(|| groups(rest, &FAT, "-").filter(|length| is_of_fat(&line[at..at + length])));
         if let Some(value) = length.and_then(|length| rest.get(..length)) {
             cover(&mut out, at, value, |_| false);
         }
@@ -97,9 +152,60 @@ pub(super) fn masked(line: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The number of hexadecimal digits at the beginning, after `0x`, if a word ends behind them.
+/// Whether a file `/proc/cpuinfo` may have a number that [`without_processors`] masks: that of a large machine has some MiB.
+pub(super) fn has_processors(content: &[u8]) -> bool {
+    ["erial", "ERIAL", "identification"]
+        .iter()
+        .any(|text| memchr::memmem::find(content, text.as_bytes()).is_some())
+}
+
+/// The line of `/proc/cpuinfo` without the serial number of the board (`Serial : ...` on ARM) or of the processor
+/// (`identification = ...` on s390).
+pub(super) fn without_processors(line: &str) -> String {
+    let hidden = |at: usize, value: &str| {
+        let mut out = line.as_bytes().to_vec();
+        cover(&mut out, at, value, |c| c == ',');
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    if let Some((key, value)) = line.split_once(':')
+        && key.trim().eq_ignore_ascii_case("serial")
+    {
+        return hidden(line.len() - value.len(), value);
+    }
+    match line.split_once("identification = ") {
+        Some((_, value)) => hidden(line.len() - value.len(), value),
+        None => line.to_owned(),
+    }
+}
+
+/// Whether a serial number follows its name without a sign. `serial ttyS0` and `serial 00:04: ...` name ports.
+fn is_serial(name: &str, text: &str) -> bool {
+    let word = text.split(is_end).next().unwrap_or_default().trim_end_matches(['.', ':']);
+    let sign = |b: u8| b.is_ascii_alphanumeric() || b"-_/".contains(&b);
+    let fewest = if matches!(name, "serial" | "sn" | "s/n") { SERIAL } else { SERIAL_NUMBER };
+    word.len() >= fewest
+        && word.bytes().all(sign)
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && !word.starts_with("tty")
+}
+
+/// Whether the name of a link ends in a serial number: `wdc_wd40efrx_wd-wcc4e2222222-part1`, and not the `0000:00:14.0-1`
+/// of a port.
+fn ends_in_serial(text: &str) -> bool {
+    let word =
+        text.get(..text.len().min(LINK)).unwrap_or(text).split(is_end).next().unwrap_or_default();
+    let serial = word.rsplit_once('_').map_or("", |(_, serial)| serial);
+    serial.len() >= SERIAL && serial.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether groups of digits are in capitals, which distinguishes them from a range (`0cf8-0cff`) and from years.
+fn is_of_fat(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_uppercase()) && !text.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// The number of hexadecimal digits at the beginning, after `0x` or `x`, if a word ends behind them.
 fn digits(text: &str) -> usize {
-    let text = text.strip_prefix("0x").unwrap_or(text);
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix('x')).unwrap_or(text);
     let count = text.bytes().take_while(u8::is_ascii_hexdigit).count();
     let ends = text.as_bytes().get(count).is_none_or(|byte| !byte.is_ascii_alphanumeric());
     if ends { count } else { 0 }
@@ -130,38 +236,39 @@ fn is_end(c: char) -> bool {
 }
 
 fn begins_word(line: &[u8], at: usize) -> bool {
-    at.checked_sub(1).and_then(|before| line.get(before)).is_none_or(|b| !b.is_ascii_alphanumeric())
+    let before = line.get(..at).unwrap_or_default();
+    before.last().is_none_or(|b| !b.is_ascii_alphanumeric()) || before.ends_with(b"\\x2d")
 }
 
 /// Masks the value that begins at `at`, up to its end. A single value of one or two digits is an index
-/// (`SerialNumber=3`).
-fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) {
+/// (`SerialNumber=3`). Returns the end of the value.
+fn cover(out: &mut [u8], at: usize, value: &str, ends: impl Fn(char) -> bool) -> usize {
     let value = value.split(ends).next().unwrap_or_default();
     if value.len() <= 2 && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return;
+        return at;
     }
     for byte in out.iter_mut().skip(at).take(value.len()) {
         if byte.is_ascii_alphanumeric() {
             *byte = b'x';
         }
     }
+    at + value.len()
 }
 
 /// The length of groups of these numbers of hexadecimal digits at the beginning, if they are present.
-fn groups(text: &str, lengths: &[usize], separator: u8) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = 0;
+pub(super) fn groups(text: &str, lengths: &[usize], separator: &str) -> Option<usize> {
+    let mut rest = text;
     for (index, length) in lengths.iter().enumerate() {
         if index > 0 {
-            (bytes.get(at) == Some(&separator)).then_some(())?;
-            at += 1;
+            rest = rest.strip_prefix(separator)?;
         }
-        let group = bytes.get(at..at + length)?;
-        group.iter().all(u8::is_ascii_hexdigit).then_some(())?;
-        at += length;
+        let group = rest.get(..*length)?;
+        group.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
+        rest = &rest[*length..];
     }
-    let ends = bytes.get(at).is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != separator);
-    ends.then_some(at)
+    let goes_on =
+        rest.starts_with(|c: char| c.is_ascii_alphanumeric()) || rest.starts_with(separator);
+    (!goes_on).then_some(text.len() - rest.len())
 }
 
 #[cfg(test)]
@@ -217,6 +324,45 @@ mod tests {
                 "mlx4: permaddr xxxxxxxxxxxxxx, sys_image_guid: xxxxxxxxxxxxxxxxxx",
             ),
             ("port 0x500605b0058b8f20 is up", "port xxxxxxxxxxxxxxxxxx is up"),
+            (
+                "nvme nvme1: serial number S5GXNX0T123457",
+                "nvme nvme1: serial number xxxxxxxxxxxxxx",
+            ),
+            ("ATA WDC Serial WD-WCC4E1234567", "ATA WDC Serial xx-xxxxxxxxxxxx"),
+            ("string: iSerial 4C530001230101 x", "string: iSerial xxxxxxxxxxxxxx x"),
+            ("Enclosure service sn QB01XXYY.", "Enclosure service sn xxxxxxxx."),
+            ("device strings; SerialNumber 0123", "device strings; SerialNumber xxxx"),
+            ("EDAC MC0: DIMM serial 3A4B5C6D", "EDAC MC0: DIMM serial xxxxxxxx"),
+            ("androidboot.serialno=HT1234567890 ro", "androidboot.serialno=xxxxxxxxxxxx ro"),
+            (
+                "wwan0: IMEI 490154203237518 IMSI: 310150123456789",
+                "wwan0: IMEI xxxxxxxxxxxxxxx IMSI: xxxxxxxxxxxxxxx",
+            ),
+            ("BIOS 1.8.2 ServiceTag=7ABCDE3", "BIOS 1.8.2 ServiceTag=xxxxxxx"),
+            (
+                "root=/dev/disk/by-id/ata-ST4000DM000-1F2168_Z300ABCF-part2 ro",
+                "root=/dev/disk/by-id/xxx-xxxxxxxxxxx-xxxxxx_xxxxxxxx-xxxxx ro",
+            ),
+            (
+                "Found device dev-disk-by\\x2did-ata\\x2dWDC_WD\\x2dWCC4E2.device, x",
+                "Found device dev-disk-by\\x2did-xxx\\xxxxxx_xx\\xxxxxxxxx.xxxxxx, x",
+            ),
+            (
+                "Found device ata-WDC_WD40EFRX-68WT0N0_WD-WCC4E2222222.",
+                "Found device ata-xxx_xxxxxxxx-xxxxxxx_xx-xxxxxxxxxxxx.",
+            ),
+            ("Root PARTUUID=be2f4c1e-01 ro", "Root PARTUUID=xxxxxxxx-xx ro"),
+            ("FAT-fs (sda1): Volume 7A2B-3C4E", "FAT-fs (sda1): Volume xxxx-xxxx"),
+            ("dev-disk-by\\x2duuid-7A2B\\x2d3C4D x", "dev-disk-by\\x2duuid-xxxx\\xxxxxxx x"),
+            (
+                "luks\\x2d9d2f4c1e\\x2d1234\\x2d4abc\\x2d9def\\x2d0123456789ab.service",
+                "luks\\x2dxxxxxxxx\\xxxxxxx\\xxxxxxx\\xxxxxxx\\xxxxxxxxxxxxxxx.service",
+            ),
+            ("lpfc: Set host WWPN x10000000c9a1b2c4", "lpfc: Set host WWPN xxxxxxxxxxxxxxxxx"),
+            (
+                "mce: PROCESSOR 0:50657 PPIN: 4cdf1234a1b2c3d4",
+                "mce: PROCESSOR 0:50657 PPIN: xxxxxxxxxxxxxxxx",
+            ),
         ] {
             assert_eq!(masked(line), kept);
         }
@@ -234,9 +380,28 @@ mod tests {
             "clocksource: 'tsc' cs_now: 3fc1d8f2a1b0 cs_last: 3fb1d8f2a1b0 mask: ffffffffffffffff",
             "rtc_cmos 00:04: setting system clock to 2026-11-30T10:00:00 UTC at 12:34:56",
             "IPv6: ::1 and fe80::1, ff02::2",
+            "serial 00:04: ttyS0 at I/O 0x3f8",
+            "printk: serial ttyS0, serial console enabled",
+            "register 'cdc_ether' at usb-0000:00:14.0-1, CDC Ethernet Device",
+            "ata_piix 0000:00:1f.2: version 2.13, Copyright 2003-2004, 0cf8-0cff",
             "Machine check: 0xfffffffffe000000 ffff888000000413",
         ] {
             assert_eq!(masked(line), line);
+        }
+    }
+
+    #[test]
+    fn serial_numbers_of_cpuinfo() {
+        for (line, kept) in [
+            ("Serial\t\t: 00000000a1b2c3d4", "Serial\t\t: xxxxxxxxxxxxxxxx"),
+            ("Revision\t: a02082", "Revision\t: a02082"),
+            ("model name\t: Intel(R) Xeon(R) CPU", "model name\t: Intel(R) Xeon(R) CPU"),
+            (
+                "processor 0: version = FF,  identification = 0133E8,  machine = 2964",
+                "processor 0: version = FF,  identification = xxxxxx,  machine = 2964",
+            ),
+        ] {
+            assert_eq!(without_processors(line), kept);
         }
     }
 

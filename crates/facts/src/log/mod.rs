@@ -62,7 +62,7 @@ pub use complete::complete;
 pub(crate) use complete::restarted_for_another;
 pub use event::Event;
 pub(crate) use further::{Of, is_marked, of_records};
-pub(crate) use parse::is_name;
+pub(crate) use parse::{is_clock_message, is_name};
 pub(crate) use previous::PACKED;
 use serde::Serialize;
 use std::io::Read;
@@ -82,6 +82,19 @@ pub(crate) fn line_text(line: &[u8]) -> std::borrow::Cow<'_, str> {
 /// Whether a line has a word without which the scan would not look at it.
 pub(crate) fn has_keyword(line: &str) -> bool {
     parse::KEYWORDS.iter().any(|(word, _)| line.contains(word))
+}
+
+/// Whether a text is a word, or words, of the messages about clocks, in small letters.
+pub(crate) fn is_word_of_messages(text: &str) -> bool {
+    let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let has = |message: &str| {
+        let small = message.to_ascii_lowercase();
+        small.match_indices(text).any(|(at, _)| {
+            ends(small[..at].chars().next_back()) && ends(small[at + text.len()..].chars().next())
+        })
+    };
+    parse::KEYWORDS.iter().any(|(message, _)| has(message))
+        || parse::PREFIXES.iter().any(|it| has(it))
 }
 
 /// Whether a text is a message of the kernel that changes the clocksource in use.

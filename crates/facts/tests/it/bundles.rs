@@ -428,3 +428,117 @@ fn absurd_processors_are_passed_over() {
         .collect();
     assert_eq!(clocksmith_facts::cpuid::CpuidDump::parse(&dump).unwrap().cpus.len(), 6);
 }
+
+/// A machine with this name whose TSC was demoted.
+fn named(name: &str) -> clocksmith_facts::tree::MemoryTree {
+    let log = "[    0.000000] Linux version 6.1.0-18-amd64 (build@example.org) (gcc 12.2.0) #1 SMP\n\
+               [    0.000000] Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro quiet tsc=reliable\n\
+               [    0.000000] tsc: Detected 2294.609 MHz processor\n\
+               [    0.012000] ACPI: PM-Timer IO Port: 0x508\n\
+               [    0.060000] clocksource: hpet: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 133484882848 ns\n\
+               [    0.080000][    C1] smpboot: CPU0: Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz (family: 0x6, model: 0x3f, stepping: 0x2)\n\
+               [   12.100000][   T33] clocksource: timekeeping watchdog on CPU3: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+               [   12.100000][   T33] clocksource:                       'hpet' wd_nsec: 503312640 wd_now: 2f5e8b1 wd_last: 28e9d11 mask: ffffffff\n\
+               [   12.100000][   T33] clocksource:                       'tsc' cs_nsec: 511231232 cs_now: 3fc1d8f2a1b0 cs_last: 3fb1d8f2a1b0 mask: ffffffffffffffff\n\
+               [   12.100000] tsc: Marking TSC unstable due to clocksource watchdog\n\
+               [   12.200000] clocksource: Switched to clocksource hpet\n";
+    let plain = log.replace("[   T33]", "").replace("[    C1]", "");
+    let journal: String =
+        plain.lines().map(|line| format!("Nov 30 10:00:00 {name} kernel: {line}\n")).collect();
+    clocksmith_facts::tree::MemoryTree::new("/")
+        .with("proc/version", "Linux version 6.1.0-18-amd64 (build@example.org) (gcc) #1 SMP\n")
+        .with("proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro quiet tsc=reliable\n")
+        .with("proc/sys/kernel/hostname", format!("{name}\n"))
+        .with("boot/config-6.1.0-18-amd64", "CONFIG_HPET_TIMER=y\nCONFIG_DEFAULT_HOSTNAME=\"x\"\n")
+        .with("dmesg", if name.starts_with('j') { String::new() } else { log.to_owned() })
+        .with("var/log/kern.log", journal)
+}
+
+#[test]
+fn a_name_that_is_a_word_of_the_log_changes_no_fact() {
+    for name in [
+        "tsc",
+        "hpet",
+        "kernel",
+        "linux",
+        "a",
+        "c1",
+        "t33",
+        "cpu0",
+        "cpu3",
+        "watchdog",
+        "skew",
+        "large",
+        "clocksource",
+        "reliable",
+        "quiet",
+        "mask",
+        "xeon",
+        "intel",
+        "smpboot",
+        "unstable",
+        "build",
+        "tsc-hpet",
+        "j",
+        "journal",
+        "jhpet.example.com",
+        "nov",
+    ] {
+        let tree = named(name);
+        let (_, facts) = round_trip(&tree);
+        assert_eq!(values(&facts), values(&collect(&tree, Origin::Live)), "{name}");
+        assert!(facts.log.is_known(), "{name}");
+    }
+}
+
+#[test]
+fn names_that_only_other_files_or_the_log_state_are_nowhere() {
+    let known =
+        "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n[    0.1] mounted acmedb7--vg-root\n";
+    let tree = |log: String| {
+        clocksmith_facts::tree::MemoryTree::new("/")
+            .with("proc/version", "Linux version 6.1.0 (root@acmedb7) #1 SMP\n")
+            .with("proc/cmdline", "root=/dev/mapper/acmedb7--vg-root ro\n")
+            .with("dmesg", log)
+    };
+    let uname = "Linux acmedb7 6.1.0 #1 SMP x86_64 GNU/Linux\n";
+    let set = "[    9.0] systemd[1]: Hostname set to <acmedb7.corp.example.com>.\n[    9.1] acme x.corp.example.com\n";
+    for tree in [
+        tree(known.to_owned()).with("sos_commands/kernel/uname_-a", uname),
+        tree(known.to_owned()).with("uname", uname),
+        tree(format!("{known}{set}")),
+        tree(format!(
+            "Nov 30 10:00:00 acmedb7 kernel: {}",
+            known.replace("\n[", "\nNov 30 10:00:00 acmedb7 kernel: [")
+        )),
+    ] {
+        let (bundle, facts) = round_trip(&tree);
+        for (path, content) in bundle.files() {
+            let text = String::from_utf8_lossy(content);
+            assert!(!text.contains("acmedb7") && !text.contains("corp"), "{path}: {text}");
+        }
+        assert!(facts.log.is_known());
+    }
+}
+
+#[test]
+fn identifiers_of_devices_and_texts_of_the_configuration_are_in_no_file() {
+    let link = "root=/dev/disk/by-id/ata-MODEL_WD-Z300ABCF-part2 bootdev=enx0a1b2c3d4e5f";
+    let tree = clocksmith_facts::tree::MemoryTree::new("/")
+        .with("proc/version", "Linux version 6.1.0 (a@b) #1 SMP\n")
+        .with("proc/cmdline", format!("{link} tsc=reliable\n"))
+        .with("proc/cpuinfo", "processor\t: 0\nSerial\t\t: 0000Z300ABCF\n")
+        .with("sys/class/ptp/ptp0/clock_name", "mlx5_ptp 0a1b2c3d4e5f\n")
+        .with("boot/config-6.1.0", "CONFIG_HPET_TIMER=y\nCONFIG_KEY=\"/home/Z300ABCF\"\n")
+        .with("dmesg", format!("[    0.000000] Linux version 6.1.0 (a@b)\n[    0.1] {link}\n"));
+    let (bundle, facts) = round_trip(&tree);
+    for path in ["proc/cpuinfo", "sys/class/ptp/ptp0/clock_name", "boot/config-6.1.0"] {
+        assert!(bundle.files().any(|(file, _)| file == path), "{path}");
+    }
+    for (path, content) in bundle.files() {
+        let text = String::from_utf8_lossy(content);
+        assert!(!text.contains("Z300ABCF") && !text.contains("0a1b2c3d"), "{path}: {text}");
+    }
+    assert!(facts.cmdline.value().unwrap().has_value("tsc", "reliable"));
+    assert!(facts.config.value().unwrap().enabled("HPET_TIMER"));
+}
