@@ -94,7 +94,7 @@ impl Branches {
     }
 
     /// Returns the branches that contain an offset, by their conditions.
-    fn at(&self, at: usize) -> BTreeMap<usize, usize> {
+    pub(super) fn at(&self, at: usize) -> BTreeMap<usize, usize> {
         let here = self.arms.iter().filter(|arm| arm.range.contains(&at));
         here.map(|arm| (arm.fork, arm.arm)).collect()
     }
@@ -103,17 +103,6 @@ impl Branches {
     pub(crate) fn apart(&self, one: usize, other: usize) -> bool {
         let (one, other) = (self.at(one), self.at(other));
         one.iter().any(|(fork, arm)| other.get(fork).is_some_and(|it| it != arm))
-    }
-
-    /// Returns whether one place is in every branch in which the other one is, and so runs where that does.
-    pub(crate) fn within(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.at(one), self.at(other));
-        !one.is_empty() && one.iter().all(|(fork, arm)| other.get(fork) == Some(arm))
-    }
-
-    /// Returns whether a place is in any branch.
-    pub(crate) fn inside(&self, at: usize) -> bool {
-        self.arms.iter().any(|arm| arm.range.contains(&at))
     }
 
     /// Returns whether two places always run together.

@@ -25,6 +25,8 @@ use std::ops::Range;
 pub(super) const MOST_WORDS: usize = 4096;
 /// The most command lines of one file, with each value that a variable may have.
 const MOST_COMMANDS: usize = 256;
+/// The limit of command lines of a file whose variables are compared.
+const MOST_COMPARED: usize = 512;
 /// The limit of ranges that run under conditions.
 const MOST_CONDITIONS: usize = 2048;
 /// The limit of newer spellings of options.
@@ -190,7 +192,7 @@ impl Script {
         let functions = Functions::of(text, &statements);
         let (mut told, mut alone) = (None, None);
         let begins = beginnings::of(&statements);
-        let mut separators = Vec::new();
+        let (mut separators, mut compared) = (Vec::new(), 0);
         for (number, statement) in statements.iter().enumerate() {
             // The words of an array are joined as IFS is at this place, whatever it is later.
             separators.resize(number, variables.separator());
@@ -220,7 +222,11 @@ impl Script {
             alone = alone.or_else(|| argument::in_variables(&expanded));
             let first = script.commands.len();
             let program = expanded.iter().any(|word| is_program(word.as_str()));
-            let crossed = program && together::crossed(rest, &variables, &script.branches);
+            let named = !variables.named(rest).is_empty();
+            compared += usize::from(program || named);
+            let crossed = program
+                && compared <= MOST_COMPARED
+                && together::crossed(rest, &variables, &script.branches);
             if !crossed {
                 script.take(&expanded);
             }
@@ -229,7 +235,7 @@ impl Script {
             if beginnings::sets(statement).is_some_and(|name| begins.contains(name)) {
                 script.begun.extend(taken..script.commands.len());
             }
-            let other = crossed || !variables.named(rest).is_empty();
+            let other = crossed || compared <= MOST_COMPARED && named;
             let read = script.commands.len();
             for way in other
                 .then(|| together::ways(rest, &variables, &script.branches))
@@ -244,7 +250,7 @@ impl Script {
             script.alternatives_from(first);
         }
         script.drop_begun();
-        script.cut |= helpers.cut;
+        script.cut |= helpers.cut || compared > MOST_COMPARED;
         for written in helpers.written() {
             script.written(written);
         }

@@ -63,8 +63,8 @@ impl Origin {
 
     /// Returns the places that the origins of other values are compared with. A value to which several branches add
     /// has no place.
-    fn places(&self, branches: &Branches) -> &[usize] {
-        let apart = |one: &usize| self.from.iter().any(|other| branches.apart(*one, *other));
+    fn places(&self, places: &Places) -> &[usize] {
+        let apart = |one: &usize| self.from.iter().any(|other| places.apart(*one, *other));
         if self.from.iter().any(apart) { &[] } else { &self.from }
     }
 }
@@ -77,7 +77,36 @@ struct Named<'a> {
     of: BTreeMap<&'a str, Vec<&'a Origin>>,
     /// Those of which no value has an option that matters here: a display or a disk belongs to any machine.
     indifferent: BTreeSet<&'a str>,
-    branches: &'a Branches,
+    places: Places,
+}
+
+/// The branches around places, each computed once.
+#[derive(Default)]
+struct Places(BTreeMap<usize, BTreeMap<usize, usize>>);
+
+impl Places {
+    fn at(&self, place: usize) -> impl Iterator<Item = (&usize, &usize)> {
+        self.0.get(&place).into_iter().flatten()
+    }
+
+    /// Returns whether two places never run together: they are in different branches of one condition.
+    fn apart(&self, one: usize, other: usize) -> bool {
+        let other = self.0.get(&other);
+        self.at(one)
+            .any(|(fork, arm)| other.and_then(|it| it.get(fork)).is_some_and(|it| it != arm))
+    }
+
+    /// Returns whether one place is in every branch in which the other one is, and so runs where that does.
+    fn within(&self, one: usize, other: usize) -> bool {
+        let other = self.0.get(&other);
+        self.inside(one)
+            && self.at(one).all(|(fork, arm)| other.and_then(|it| it.get(fork)) == Some(arm))
+    }
+
+    /// Returns whether a place is in any branch.
+    fn inside(&self, place: usize) -> bool {
+        self.at(place).next().is_some()
+    }
 }
 
 /// Options that decide a finding, without their dashes, and parts of their names.
@@ -121,7 +150,13 @@ impl<'a> Named<'a> {
             values.all(is_indifferent).then_some(*name)
         };
         let indifferent = of.iter().filter_map(alike).collect();
-        Self { of, indifferent, branches }
+        let mut places = Places::default();
+        for origin in of.values().flatten() {
+            for at in origin.from.iter().copied().chain(origin.own) {
+                places.0.entry(at).or_insert_with(|| branches.at(at));
+            }
+        }
+        Self { of, indifferent, places }
     }
 
     /// The choice of the last value of each variable.
@@ -148,10 +183,10 @@ impl<'a> Named<'a> {
             .filter_map(|(name, value)| Some((*name, self.origin(name, *value)?)))
             .collect();
         let against = |(one, first): &(&str, &Origin), (other, second): &(&str, &Origin)| {
-            let places = second.places(self.branches);
-            let apart = |at: &usize| places.iter().any(|it| self.branches.apart(*at, *it));
+            let places = second.places(&self.places);
+            let apart = |at: &usize| places.iter().any(|it| self.places.apart(*at, *it));
             one != other
-                && (first.places(self.branches).iter().any(apart)
+                && (first.places(&self.places).iter().any(apart)
                     || places.iter().any(|at| self.replaced(one, first, *at)))
         };
         chosen.iter().any(|one| chosen.iter().any(|other| against(one, other)))
@@ -162,7 +197,7 @@ impl<'a> Named<'a> {
         let Some(own) = origin.own else { return false };
         let later = |other: &&Origin| {
             let place = other.own.filter(|place| other.sure && *place > own);
-            place.is_some_and(|place| self.branches.within(place, at))
+            place.is_some_and(|place| self.places.within(place, at))
         };
         self.of.get(name).into_iter().flatten().any(later)
     }
@@ -172,16 +207,13 @@ impl<'a> Named<'a> {
     /// branches only is left out.
     fn of_branch(&self, at: usize) -> Choice<'a> {
         let given = |origin: &&Origin| match origin.own {
-            Some(own) => self.branches.within(own, at) || !self.branches.inside(own),
+            Some(own) => self.places.within(own, at) || !self.places.inside(own),
             None => true,
         };
-        let may_be = |origin: &&Origin| origin.own.is_none_or(|own| !self.branches.apart(own, at));
+        let may_be = |origin: &&Origin| origin.own.is_none_or(|own| !self.places.apart(own, at));
         let last = |name: &str, all: &[&'a Origin]| {
             let any = self.indifferent.contains(name).then(|| all.len().saturating_sub(1));
-            all.iter()
-                .rposition(|it| given(it))
-                .or_else(|| all.iter().rposition(|it| may_be(it)))
-                .or(any)
+            all.iter().rposition(given).or_else(|| all.iter().rposition(may_be)).or(any)
         };
         self.of.iter().filter_map(|(name, all)| Some((*name, last(name, all)?))).collect()
     }
@@ -202,7 +234,8 @@ pub(super) fn ways(words: &[Word], variables: &Variables, branches: &Branches) -
     // The values of one branch.
     if named.of.len() > 1 && variables.may_pair() {
         let places = named.of.values().flatten().filter_map(|origin| origin.own);
-        let of_branches = places.filter(|at| branches.inside(*at)).map(|at| named.of_branch(at));
+        let of_branches =
+            places.filter(|at| named.places.inside(*at)).map(|at| named.of_branch(at));
         let most =
             named.of.values().map(|all| all.len().saturating_sub(1)).filter(|n| *n > 0).min();
         let before = (0..most.unwrap_or_default()).map(|number| named.of_number(number));
