@@ -213,10 +213,7 @@ impl<'a> Named<'a> {
         let may_be = |origin: &&Origin| origin.own.is_none_or(|own| !self.places.apart(own, at));
         let last = |name: &str, all: &[&'a Origin]| {
             let any = self.indifferent.contains(name).then(|| all.len().saturating_sub(1));
-            all.iter()
-                .rposition(|it| given(it))
-                .or_else(|| all.iter().rposition(|it| may_be(it)))
-                .or(any)
+            all.iter().rposition(given).or_else(|| all.iter().rposition(may_be)).or(any)
         };
         self.of.iter().filter_map(|(name, all)| Some((*name, last(name, all)?))).collect()
     }
