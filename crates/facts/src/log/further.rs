@@ -111,23 +111,31 @@ where
 {
     let line = with_blanks(line);
     gaps(&line).find_map(|gap| {
-        let rest = strip(&line[gap.end..]);
-        if !(rest.kernel == Some(true) || rest.is_message()) {
-            return None;
-        }
         // Where this line has blanks, the first line of the record has the beginning of its prefix.
-        above().take(ABOVE).find_map(|line| beginning(&with_blanks(&line), &gap)).flatten()
+        let front = &line[..gap.start];
+        above().take(ABOVE).find_map(|line| beginning(&with_blanks(&line), front, &gap)).flatten()
     })
 }
 
-/// Whose record begins in the place of such a gap, if the gap is as wide as its prefix; `None`: the line has blanks there, too.
-fn beginning(line: &str, gap: &Range<usize>) -> Option<Option<Of>> {
+/// Whose record begins in the place of such a gap after the same text, if the gap is as wide as its prefix; `None`: the line has
+/// blanks there, too.
+fn beginning(line: &str, front: &str, gap: &Range<usize>) -> Option<Option<Of>> {
     let behind = line.get(gap.start..)?;
     let begin = line.len() - behind.trim_start().len();
     if behind.trim().is_empty() || begin >= gap.end {
         return None;
     }
+    if !is_alike(&line[..gap.start], front) {
+        return Some(None);
+    }
     Some(record(&line[begin..]).filter(|(width, _)| gap.end - begin >= *width).map(|(_, of)| of))
+}
+
+/// Whether two texts before records differ in numbers alone: those of lines, and times.
+fn is_alike(one: &str, other: &str) -> bool {
+    let is_number = |byte: u8| byte.is_ascii_digit() || byte == b' ';
+    one.len() == other.len()
+        && one.bytes().zip(other.bytes()).all(|(a, b)| a == b || is_number(a) && is_number(b))
 }
 
 /// The gaps of a line that are as wide as a prefix.
@@ -305,6 +313,8 @@ mod tests {
                 assert!(last_is_of_record(&log), "{log}");
                 let lines: Vec<String> = log.lines().map(str::to_owned).collect();
                 assert!(of_records(&lines).last().is_some_and(Option::is_some), "{log}");
+                let label = format!("{above}{front}{width}current_clocksource: hpet'");
+                assert!(last_is_of_record(&label), "{label}");
                 let next = format!("{above}{front}[ 4000.250000] tsc: x");
                 assert!(!last_is_of_record(&next), "{next}");
             }

@@ -52,7 +52,8 @@ pub(super) fn parse(m: &str, b: &str) -> Option<Event> {
     let model = m.strip_prefix("intel_idle: v").and_then(|rest| hex(after(rest, " model ")?));
     let is_named = |name: &str| after(m, &format!("{name} events, ")).is_some();
     let shows = model.is_some_and(|model| model >= 0x1a && !ATOMS.contains(&model))
-        || m.starts_with("Performance Events: ") && NEHALEM_AND_LATER.iter().any(|name| is_named(name))
+        || m.starts_with("Performance Events: ")
+            && NEHALEM_AND_LATER.iter().any(|name| is_named(name))
         || kept.is_some_and(|mask| mask & AVX != 0)
         || m.starts_with("x86/fpu: Supporting XSAVE feature ")
             && after(m, "'AVX registers'").is_some()

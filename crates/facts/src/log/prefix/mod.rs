@@ -456,6 +456,9 @@ mod tests {
     fn program_whose_name_contains_the_kernels_is_not_the_kernel() {
         for line in [
             "Nov 30 09:00:00 db1 x kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 db1 x y kernel: [90000.250000] tsc: x",
+            "2026-11-30T09:00:00.123456+00:00 db1 x kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 <user.info> db1 kernel: [90000.250000] tsc: x",
             "Nov 30 09:00:00 db1 kernel\t: [90000.250000] tsc: x",
             "Nov 30 09:00:00 db1 Nov 30 09:00:00 db1 kernel[42]: [90000.250000] tsc: x",
             "/var/log/messages:Nov 30 09:00:00 db1 bob[4242]: [90000.250000] tsc: x",
@@ -467,6 +470,9 @@ mod tests {
         for line in [
             "Nov 30 09:00:00 db1 kernel: [90000.250000] tsc: x",
             "Nov 30 09:00:00 192.0.2.7 db1 kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 db1 db1 kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 relay Nov 30 09:00:00 db1 kernel: [90000.250000] tsc: x",
+            "Nov 30 09:00:00 <kern.info> db1 kernel: [90000.250000] tsc: x",
             "Nov 30 09:00:00 db1 kern.info kernel: [90000.250000] tsc: x",
             "/var/log/messages:Nov 30 09:00:00 db1 kernel: [90000.250000] tsc: x",
             "db1: [90000.250000] tsc: x",

@@ -62,18 +62,31 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
     let names: Vec<&str> = after[..colon].split_whitespace().collect();
     let ident = names.last()?;
     if names.len() > 3 {
-        out.foreign |= is_behind_words(after) || is_process(ident);
+        // A relay puts its own name before the whole header.
+        let relayed = || after.split_once(' ').is_some_and(|(_, rest)| date::take(rest).is_some());
+        let is_named_so = month && is_kernel(ident) && !relayed();
+        out.foreign |= is_behind_words(after) || is_process(ident) || is_named_so;
         return Some(after);
     }
-    // `logger -t 'x kernel'`: the name of a program can contain blanks. A relay puts its own address first.
-    let is_inserted = |name: &str| {
-        super::foreign_word(name).is_none()
-            && super::facility::of_pair(name).is_none()
-            && !is_level(name)
-            && !name.starts_with(['[', '<', '('])
+    // `logger -t 'x kernel'`: the name of a program can contain blanks. A relay puts its own address or name first, and some
+    // daemons the facility.
+    let is_of_daemon = |name: &str| {
+        super::foreign_word(name).is_some()
+            || super::facility::of_pair(name.trim_matches(['<', '>'])).is_some()
+            || is_level(name)
+            || name.starts_with(['[', '<', '('])
+            || name.parse::<std::net::IpAddr>().is_ok()
     };
-    let is_relayed = names.first().is_some_and(|name| name.parse::<std::net::IpAddr>().is_ok());
-    let is_inside = month && names.len() == 3 && !is_relayed && is_inserted(names[1]);
+    let is_inside = match names[..] {
+        [first, second, _] => {
+            first != second && !is_of_daemon(first) && !is_of_daemon(second) && !first.contains('=')
+        }
+        _ => false,
+    };
+    let is_pair = |name: &&str| {
+        super::facility::of_pair(name.trim_matches(['<', '>'])).is_some_and(|name| name != "kern")
+    };
+    out.foreign |= names.iter().any(is_pair);
     let is_kernel = is_kernel(ident) && !is_inside && after[..colon].ends_with(ident);
     out.kernel = Some(is_kernel);
     out.named = true;
