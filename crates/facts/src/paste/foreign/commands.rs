@@ -35,15 +35,17 @@ pub(super) struct Other {
     names: bool,
     /// Even if the text has no better evidence.
     always: bool,
+    /// The command prints files.
+    files: bool,
 }
 
 impl Listing {
     /// The text of a user to all who are logged in (`wall`), or to one (`write`).
     pub(super) const BROADCAST: Self =
-        Self::other(Other { labels: true, stamps: true, names: false, always: true });
+        Self::other(Other { labels: true, stamps: true, names: false, always: true, files: false });
     /// The content of a file that need not be the kernel's.
     pub(super) const FILE: Self =
-        Self::other(Other { labels: false, stamps: true, names: true, always: false });
+        Self::other(Other { labels: false, stamps: true, names: true, always: false, files: true });
 
     const fn other(other: Other) -> Self {
         Self {
@@ -73,7 +75,7 @@ impl Listing {
 
     /// Whether a kernel may begin to boot in it, beside better evidence or not.
     pub(super) fn may_boot(self, beside: bool) -> bool {
-        !(beside && self.other.is_some_and(|other| other.stamps))
+        !(beside && self.other.is_some_and(|other| other.stamps && other.files))
     }
 
     /// Whether a line is of the listing. `beside`: the text has better evidence.
@@ -215,7 +217,8 @@ pub(super) fn listing(command: &str) -> Option<Listing> {
         let labels = !speakers::may_speak(command, &BEFORE);
         let stamps = matches!(prints, Prints::Unknown | Prints::Others);
         let names = speakers::prints_files_of_any_user(command);
-        let other = Other { labels, stamps, names, always: false };
+        let files = logs::prints_files(command);
+        let other = Other { labels, stamps, names, always: false, files };
         return (labels || stamps).then_some(Listing::other(other));
     }
     Some(Listing {
@@ -356,7 +359,7 @@ mod tests {
         assert!(!own.has("current_clocksource: hpet", true));
         let message = "[    1.900000] clocksource: Switched to clocksource hpet";
         assert!(own.has(message, true) && !own.has(message, false));
-        assert_eq!(at_prompt("$ cat /x").flatten(), Some(own));
+        assert!(at_prompt("$ cat /x").flatten().is_some_and(|it| it.has(message, true)));
         for line in ["$ systemctl restart x", "$ anything", "$ curl http://a.example"] {
             let unknown = at_prompt(line).flatten();
             let has = |line: &str| unknown.map(|it| it.has(line, true));

@@ -89,7 +89,7 @@ mod tests {
             assert!(has_words(&format!("{front}{message}"), true), "{front}");
         }
         assert!(has_words(&format!("[  OK  ] Started x.{message}."), true));
-        // The kernel interrupts systemd, and prints while nobody logs in.
+        // The kernel interrupts systemd, and prints while a login waits.
         assert!(!has_words(&format!("db1 login: {message}"), false));
         assert!(!has_words(&format!("         Starting x...{message}"), true));
         for line in ["[    1.900000] app[42]: x", "app[42]: x", "[  OK  ] Started x.", ""] {

@@ -74,7 +74,7 @@ impl Prompts {
             .0
             .iter()
             .find(|front| shape.starts_with(front.as_str()) || shape == front.trim_end())?;
-        // The last signs of the prompt are no digits.
+        // A prompt does not end in digits.
         let (mut at, mut left) = (0, front.chars().filter(|c| *c != '0').count());
         for (place, c) in line.char_indices() {
             if left == 0 {
@@ -109,10 +109,13 @@ fn without_numbers(text: &str) -> String {
 /// Whether a text has lines of the kernel's own log, or a reading of sysfs, outside of the outputs of other commands.
 pub(super) fn has_some(text: &[u8], prompts: &Prompts) -> bool {
     let (mut is_foreign, mut is_inside, mut is_read) = (false, false, false);
+    let mut is_blank = false;
     for line in text.split(|byte| *byte == b'\n') {
-        if line.is_empty() {
+        if line.trim_ascii().is_empty() {
+            is_blank = true;
             continue;
         }
+        let after_blank = std::mem::take(&mut is_blank);
         let text = line_text(line);
         let bare = text.trim_matches(['>', ' ', '\t', '\r']);
         if let Some(command) = commands::command(bare, prompts) {
@@ -121,7 +124,7 @@ pub(super) fn has_some(text: &[u8], prompts: &Prompts) -> bool {
             is_read = readings::at(bare, command, &mut is_inside) == Reads::Sysfs;
             continue;
         }
-        if let Some(heading) = files::heading(bare) {
+        if let Some(heading) = files::heading(bare, after_blank) {
             is_foreign = heading == Heading::Other;
             is_read = !is_foreign && bare.contains("current_clocksource");
             continue;

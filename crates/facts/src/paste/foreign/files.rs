@@ -17,8 +17,11 @@ pub(super) enum Heading {
     Other,
 }
 
-/// The file that a heading names.
-pub(super) fn heading(line: &str) -> Option<Heading> {
+/// The file that a heading names. A path alone is one only after a blank line: a mailer wraps messages before paths.
+pub(super) fn heading(line: &str, after_blank: bool) -> Option<Heading> {
+    if !after_blank && line.starts_with(['/', '~']) && !line.ends_with(':') {
+        return None;
+    }
     let (path, is_of_tail) =
         match line.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
             Some(path) => (path, true),
@@ -85,13 +88,14 @@ mod tests {
                 ),
             ] {
                 let line = front.replace("{}", path);
-                assert_eq!(heading(&line), Some(want), "{line}");
+                assert_eq!(heading(&line, true), Some(want), "{line}");
             }
         }
-        assert_eq!(heading("==> bad.txt <=="), Some(Heading::Other));
+        assert_eq!(heading("==> bad.txt <==", false), Some(Heading::Other));
         for line in ["", "/", "# a heading", "=====", "/tmp/a /tmp/b", "a/b:", "/x:hpet is"] {
-            assert_eq!(heading(line), None, "{line}");
+            assert_eq!(heading(line, true), None, "{line}");
         }
+        assert_eq!(heading("/devices/platform/i8042/serio0/input/input1", false), None);
         assert!(is_other_heading("===== dmesg =====") && !is_other_heading("current_clocksource"));
     }
 }

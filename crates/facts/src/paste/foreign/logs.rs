@@ -1,6 +1,6 @@
 //! Whose lines the output of a command has. Of any command it is not known; those of a few are the kernel's alone: a
 //! command that prints the kernel's log, also through filters, and one that prints nothing of its own, so that a line
-//! with the kernel's stamp came from the console. All others may print what a user wrote, a list of them is never
+//! with the kernel's stamp came from the console. All others may print what a user wrote, and a list of them is never
 //! complete.
 
 use super::parts::{Command, pipelines};
@@ -190,12 +190,19 @@ fn of_depth(line: &str, depth: u8) -> Prints {
         .unwrap_or(Prints::Nothing)
 }
 
+/// Whether a command line begins with a program that prints files: no kernel begins to boot in a file.
+pub(super) fn prints_files(line: &str) -> bool {
+    pipelines(line).iter().filter_map(|commands| commands.first()).any(|command| {
+        let command = bare(command);
+        name(command.program()).is_some_and(|name| READERS.iter().any(|(known, _)| *known == name))
+    })
+}
+
 /// The command itself: without `sudo` and similar words, their options, and variables.
 pub(super) fn bare(command: &Command) -> Command {
     let mut words = command.words.iter().map(String::as_str).peekable();
     let mut first = true;
-    loop {
-        let Some(word) = words.peek().copied() else { break };
+    while let Some(word) = words.peek().copied() {
         if BEFORE.contains(&word) {
             words.next();
             // `sudo -u bob`, `nice -n 5`, `timeout 5`.

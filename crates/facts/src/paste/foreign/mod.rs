@@ -210,7 +210,7 @@ impl Foreign {
             && !line.iter().any(|byte| SIGNS.contains(byte))
     }
 
-    /// Whether the whole line is of such an output. In a command that names another file than that of sysfs, beside
+    /// Whether the whole line is of such an output. In a command that names a file other than that of sysfs, beside
     /// better evidence, the name is covered in `line`.
     fn is_chosen(&mut self, bare: &str, after_blank: bool, line: &mut [u8]) -> bool {
         if let Some(command) = commands::command(bare, &self.prompts) {
@@ -287,7 +287,7 @@ impl Foreign {
 impl Foreign {
     /// Whether a line is below the heading of a file that need not be the kernel's; takes the headings.
     fn is_of_a_file(&mut self, bare: &str, after_blank: bool, line: &mut [u8]) -> bool {
-        if let Some(heading) = files::heading(bare) {
+        if let Some(heading) = files::heading(bare, after_blank) {
             self.block = Block::None;
             if heading == Heading::Other {
                 self.block = Block::File(0);

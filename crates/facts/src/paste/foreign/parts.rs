@@ -1,5 +1,5 @@
-//! A command line in its parts: pipelines, the commands in them, and their words. What is in quotation marks divides
-//! nothing, and a comment is no part.
+//! A command line in its parts: pipelines, the commands in them, and their words. Quotation marks hide the signs
+//! that divide, and a comment is left out.
 
 /// A command with its words, without quotation marks and redirections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
