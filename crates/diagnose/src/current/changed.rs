@@ -2,7 +2,7 @@
 //! print a switch, but if a text continues with commands, no later message is in it.
 
 use super::{Current, explained};
-use clocksmith_facts::log::{By, Entry, Event, KernelLog};
+use clocksmith_facts::log::{By, Entry, Event, KernelLog, Later};
 
 /// The conclusion from a log, unless a command after its last message about the clocksource changed it and no reading
 /// follows.
@@ -45,8 +45,8 @@ fn change_behind(log: &KernelLog, line: u64, was: &str) -> Option<String> {
             log.source(gone)
         ));
     }
-    if let Some(later) = log.changed_behind(line, was) {
-        return Some(continues(&format!("{}:{}", log.name, later.line), later.by));
+    if let Some(later) = log.doubted_behind(line, was) {
+        return Some(continues(log, later));
     }
     let asks = |event: &Event| matches!(event, Event::SetForNextBoot(wanted) if wanted != was);
     let asked = log.all(asks).find(behind)?;
@@ -66,18 +66,22 @@ pub(super) fn read_then_continued(log: &KernelLog) -> Option<String> {
         _ => None,
     })?;
     let later = log.changed_behind(read.line, &was)?;
-    let place = format!("{}:{}", log.name, later.line);
-    Some(format!("it was {was} ({}); then {}", log.source(read), continues(&place, later.by)))
+    Some(format!("it was {was} ({}); then {}", log.source(read), continues(log, later)))
 }
 
 /// How a text continues after its last record, and what to do.
-fn continues(place: &str, by: By) -> String {
-    let what = match by {
-        By::Command => "with a command that may have changed it",
-        By::Restart => "with a restart with other parameters",
-        By::Sentence => "with a sentence that says that it was changed",
+fn continues(log: &KernelLog, later: &Later) -> String {
+    let what = match (later.by, &later.below) {
+        (By::Command, _) => "with a command that may have changed it".to_owned(),
+        (By::Restart, _) => "with a restart with other parameters".to_owned(),
+        (By::Sentence, _) => "with a sentence that says that it was changed".to_owned(),
+        (By::Output, Some(below)) => {
+            format!("with lines below `{below}` that may not be the kernel's")
+        }
+        (By::Output, None) => "with a line that a program or a user may have written".to_owned(),
     };
     format!(
-        "this text continues {what} ({place}), and no reading follows: read current_clocksource again"
+        "this text continues {what} ({}:{}), and no reading follows: read current_clocksource again",
+        log.name, later.line
     )
 }

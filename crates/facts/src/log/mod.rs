@@ -79,6 +79,11 @@ pub(crate) fn line_text(line: &[u8]) -> std::borrow::Cow<'_, str> {
     lines::text(line, 0, line.len())
 }
 
+/// Whether a text begins with a time stamp of the kernel.
+pub(crate) fn is_stamped(text: &str) -> bool {
+    prefix::printk_stamp(text).is_some()
+}
+
 /// Whether a line has a word without which the scan would not look at it.
 pub(crate) fn has_keyword(line: &str) -> bool {
     parse::KEYWORDS.iter().any(|(word, _)| line.contains(word))
@@ -314,7 +319,13 @@ impl KernelLog {
     /// `was` may be in use.
     #[must_use]
     pub fn changed_behind(&self, line: u64, was: &str) -> Option<&Later> {
-        afterwards::of(&self.later, line, was)
+        afterwards::of(&self.later, line, was, false)
+    }
+
+    /// The same, also after a line that only looks like one of the kernel. The content of the file outranks those.
+    #[must_use]
+    pub fn doubted_behind(&self, line: u64, was: &str) -> Option<&Later> {
+        afterwards::of(&self.later, line, was, true)
     }
 
     /// The source of an entry for a citation: `dmesg:112`.

@@ -57,6 +57,7 @@ pub(super) fn scan(reader: impl Read, name: &str) -> Result<KernelLog, LogError>
         let used = scanner.window(&finder, input.window(), end_of_file);
         if end_of_file {
             let mut log = scanner.finish()?;
+            log.later.extend(input.take_doubts());
             if let Some(last) = input.all_examined() {
                 unexamined::leave(&mut log, last);
             }

@@ -38,11 +38,13 @@ type At = (usize, String);
 /// The content that a command printed last before a label with another name, and that label.
 fn found(lines: &[String]) -> Option<(At, At)> {
     let mut content: Option<At> = None;
+    let prompts = foreign::Prompts::of(lines.join("\n").as_bytes());
     for (at, line) in lines.iter().enumerate() {
-        if let Some(prompt) = prompt::read(line) {
+        let known = prompt::read(line).map(|prompt| prompt.command);
+        if let Some(command) = known.or_else(|| prompts.command(line.trim())) {
             // After any other command that may change it, the file may have another content.
-            if prompt.command.contains("clocksource") || restarts(prompt.command) {
-                content = printed(lines, at, prompt.command);
+            if command.contains("clocksource") || restarts(command) {
+                content = printed(lines, at, command);
             }
             continue;
         }

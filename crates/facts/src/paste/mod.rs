@@ -55,7 +55,7 @@ use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
-pub(crate) use foreign::Foreign;
+pub(crate) use foreign::{Doubt, Foreign};
 pub use headings::{headed, in_time};
 pub use host_rows::table_rows;
 pub(crate) use hosts::is_general as is_general_host;

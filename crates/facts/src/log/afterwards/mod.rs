@@ -29,6 +29,8 @@ pub enum By {
     Restart,
     /// A sentence that reports a change.
     Sentence,
+    /// A line like the kernel's that the kernel need not have written.
+    Output,
 }
 
 /// A line after which another clocksource may be in use.
@@ -40,16 +42,24 @@ pub struct Later {
     pub by: By,
     /// The clocksource that it requests, if it names one.
     pub wanted: Option<String>,
+    /// The command, or the heading, below which the line is.
+    pub below: Option<String>,
 }
 
 /// The first of the changes after a line that may have put a clocksource other than `was` in use. A command that
-/// requests `was` again cancels those before it.
-pub(super) fn of<'a>(changes: &'a [Later], line: u64, was: &str) -> Option<&'a Later> {
+/// requests `was` again cancels those before it. `also_output`: also after what the kernel need not have written.
+pub(super) fn of<'a>(
+    changes: &'a [Later],
+    line: u64,
+    was: &str,
+    also_output: bool,
+) -> Option<&'a Later> {
     let same = |one: &Later| one.wanted.as_deref() == Some(was);
     let behind = |one: &&Later| one.line > line;
     let restored = changes.iter().filter(behind).filter(|one| one.by == By::Command && same(one));
     let from = restored.map(|one| one.line).max().unwrap_or(line);
-    changes.iter().find(|one| one.line > from && !same(one))
+    let counts = |one: &Later| also_output || one.by != By::Output;
+    changes.iter().find(|one| one.line > from && !same(one) && counts(one))
 }
 
 /// The changes below the last record in the end of a text with this number of lines.
@@ -85,7 +95,7 @@ pub(super) fn find(tail: &[u8], count: u64) -> Vec<Later> {
     found.truncate(KEPT);
     let number =
         |at: usize| (count + 1).saturating_sub(u64::try_from(lines.len() - at).unwrap_or(0));
-    let later = |(at, by, wanted)| Later { line: number(at), by, wanted };
+    let later = |(at, by, wanted)| Later { line: number(at), by, wanted, below: None };
     found.into_iter().map(later).collect()
 }
 
@@ -132,7 +142,7 @@ mod tests {
     fn changes(more: &str) -> bool {
         let text = format!("{LOG}{more}");
         let found = find(text.as_bytes(), text.lines().count() as u64);
-        of(&found, 0, "tsc").is_some()
+        of(&found, 0, "tsc", false).is_some()
     }
 
     #[test]
@@ -220,7 +230,7 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_whole_text() {
         let text = format!("{LOG}# printf hpet > {FILE}\nok\n");
-        let one = Later { line: 3, by: By::Command, wanted: Some("hpet".to_owned()) };
+        let one = Later { line: 3, by: By::Command, wanted: Some("hpet".to_owned()), below: None };
         assert_eq!(find(text.as_bytes(), 4), [one]);
     }
 }

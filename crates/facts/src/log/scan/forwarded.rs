@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(last(&text).0.as_deref(), Some("acpi_pm"));
         // Time stamps that continue.
         let text = format!(
-            "{HOST}host1 login: [   55.000000] clocksource: Switched to clocksource hpet\n"
+            "{HOST}host1 login: [   55.000000] clocksource: Switched to clocksource hpet\n[   56.000000] x\n"
         );
         assert_eq!(last(&text).0.as_deref(), Some("hpet"));
     }

@@ -2,17 +2,20 @@
 //! window is in the order of time if its lines show it.
 
 use super::Scanner;
+use crate::log::afterwards::{By, Later};
 use crate::log::columns::Columns;
 use crate::log::pieces::Given;
 use crate::log::{
     KernelLog, LogError, diff, disorder, encoding, mail, markup, moments, newest_first, previous,
     records,
 };
-use crate::paste::{Foreign, LIMIT};
+use crate::paste::{Doubt, Foreign, LIMIT};
 use std::io::{self, Read};
 
 /// Size of the window in bytes. Longer lines are skipped.
 const WINDOW: usize = 1 << 20;
+/// Number of covered lines that are kept.
+const DOUBTS: usize = 32;
 
 /// The text that was read, followed by the rest.
 type Text<'a> = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
@@ -30,6 +33,8 @@ pub(super) struct Input<'a> {
     /// Whether punctuation is escaped with backslashes.
     escaped: bool,
     foreign: Foreign,
+    /// The covered lines after which another clocksource may be in use.
+    doubts: Vec<Later>,
     /// Bytes of the window that were examined for text that a user chose.
     examined: usize,
     /// The same of the whole text: bytes, and lines.
@@ -50,6 +55,7 @@ impl<'a> Input<'a> {
             returns: false,
             escaped: false,
             foreign: Foreign::default(),
+            doubts: Vec::new(),
             examined: 0,
             all_examined: (0, 0),
         })
@@ -59,7 +65,8 @@ impl<'a> Input<'a> {
     pub(super) fn read_on(&mut self, log: &mut KernelLog) -> Result<bool, LogError> {
         let before = self.filled;
         self.fill()?;
-        if std::mem::take(&mut self.is_new) {
+        let is_new = std::mem::take(&mut self.is_new);
+        if is_new {
             self.open(log)?;
         }
         if self.returns {
@@ -73,12 +80,15 @@ impl<'a> Input<'a> {
             self.filled = encoding::without_backslashes(&mut self.window[..self.filled], before);
         }
         self.filled = encoding::plain_blanks(&mut self.window[..self.filled], before);
-        self.cover_foreign(end_of_file, log);
+        if is_new {
+            self.foreign.look(&self.window[..self.filled]);
+        }
+        self.cover_foreign(end_of_file);
         Ok(end_of_file)
     }
 
     /// Covers what a user chose in the outputs of commands, in that part of a text in which outputs are looked for.
-    fn cover_foreign(&mut self, end_of_file: bool, log: &mut KernelLog) {
+    fn cover_foreign(&mut self, end_of_file: bool) {
         while self.examined < self.filled && self.all_examined.0 < LIMIT {
             let start = self.examined;
             let end = match memchr::memchr(b'\n', &self.window[start..self.filled]) {
@@ -86,14 +96,27 @@ impl<'a> Input<'a> {
                 None if end_of_file => self.filled,
                 None => break,
             };
-            let is_open = self.foreign.line(&mut self.window[start..end]);
+            let doubt = self.foreign.line(&mut self.window[start..end]);
             self.examined = (end + 1).min(self.filled);
             self.all_examined.0 += end + 1 - start;
             self.all_examined.1 += 1;
-            if is_open {
-                log.change_cut = Some(self.all_examined.1);
+            if let Some(doubt) = doubt {
+                self.doubted(doubt);
             }
         }
+    }
+
+    fn doubted(&mut self, doubt: Doubt) {
+        if self.doubts.len() == DOUBTS {
+            self.doubts.remove(0);
+        }
+        let line = self.all_examined.1;
+        self.doubts.push(Later { line, by: By::Output, wanted: doubt.wanted, below: doubt.below });
+    }
+
+    /// The covered lines after which another clocksource may be in use.
+    pub(super) fn take_doubts(&mut self) -> Vec<Later> {
+        std::mem::take(&mut self.doubts)
     }
 
     /// The lines in which outputs of commands were looked for, if the text is longer.

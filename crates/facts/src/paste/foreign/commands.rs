@@ -1,6 +1,8 @@
 //! Commands at a prompt that list what users have named.
 
-use super::{labels, logs, speakers};
+use super::evidence::Prompts;
+use super::logs::{self, Prints};
+use super::{labels, speakers};
 use crate::names;
 use crate::paste::prompt;
 
@@ -15,6 +17,10 @@ pub(super) struct Listing {
     pub(super) ends_in_prose: bool,
     /// Of a command that is not known to list names.
     other: Option<Other>,
+    /// The command line also prints the kernel's log.
+    log: bool,
+    /// It prints the strings of a file, which may be a log.
+    strings: bool,
 }
 
 /// What is of the output of a command that is not known to list names.
@@ -24,36 +30,77 @@ pub(super) struct Other {
     labels: bool,
     /// Lines with the kernel's stamp: the command does not print the kernel's log.
     stamps: bool,
+    /// Labelled readings and names alone, beside better evidence: of a file that is only called like that of sysfs, or of
+    /// a directory in which any user writes.
+    names: bool,
+    /// Even if the text has no better evidence.
+    always: bool,
+    /// The command prints files.
+    files: bool,
 }
 
 impl Listing {
     /// The text of a user to all who are logged in (`wall`), or to one (`write`).
-    pub(super) const BROADCAST: Self = Self {
-        mixed: false,
-        framed: false,
-        ends_in_prose: false,
-        other: Some(Other { labels: true, stamps: true }),
-    };
+    pub(super) const BROADCAST: Self =
+        Self::other(Other { labels: true, stamps: true, names: false, always: true, files: false });
+    /// The content of a file that need not be the kernel's.
+    pub(super) const FILE: Self =
+        Self::other(Other { labels: false, stamps: true, names: true, always: false, files: true });
+
+    const fn other(other: Other) -> Self {
+        Self {
+            mixed: false,
+            framed: true,
+            ends_in_prose: true,
+            other: Some(other),
+            log: false,
+            strings: false,
+        }
+    }
+
+    /// Whether lines with the kernel's stamp may be of the listing.
+    pub(super) fn may_have_stamps(self) -> bool {
+        self.other.is_none_or(|other| other.stamps)
+    }
+
+    /// Whether it may have the content of a file that is called like that of sysfs.
+    pub(super) fn may_have_names(self) -> bool {
+        self.other.is_some_and(|other| other.names)
+    }
 
     /// Whether rows and headings of tables are looked for among the other lines: the command may print anything.
     pub(super) fn has_tables(self) -> bool {
         self.other.is_some_and(|other| !other.labels)
     }
 
-    /// Whether a line is of the listing.
-    pub(super) fn has(self, line: &str) -> bool {
+    /// Whether a kernel may begin to boot in it, beside better evidence or not.
+    pub(super) fn may_boot(self, beside: bool) -> bool {
+        !(beside && self.other.is_some_and(|other| other.stamps && other.files))
+    }
+
+    /// Whether a line is of the listing. `beside`: the text has better evidence.
+    pub(super) fn has(self, line: &str, beside: bool) -> bool {
         let stamped = || crate::log::strip_prefix(line).1;
         if let Some(other) = self.other {
-            return other.labels && labels::has_one(line) || other.stamps && stamped();
+            let labels = other.labels || other.names && beside;
+            return labels && labels::has_one(line)
+                || (beside || other.always) && other.stamps && stamped()
+                || beside && other.names && is_names(line);
         }
-        let reading = || {
-            line.split_ascii_whitespace().all(names::is_known)
-                || line.starts_with("/sys/devices/system/clocksource/")
-        };
+        let reading = || is_names(line) || line.starts_with("/sys/devices/system/clocksource/");
         // The kernel prints on a console at any time; where names begin the lines, a name may look like its message.
-        let of_kernel = (self.framed || self.mixed) && line.starts_with('[') && stamped();
+        let of_kernel = (self.framed || self.mixed)
+            && (self.log || !beside)
+            && line.starts_with('[')
+            && stamped()
+            || self.strings && !beside && stamped();
         !(of_kernel || self.mixed && reading())
     }
+}
+
+/// Whether a line has nothing but names of clocksources.
+fn is_names(line: &str) -> bool {
+    !line.is_empty() && line.split_ascii_whitespace().all(names::is_known)
 }
 
 /// Commands that list names, processes, connections or files.
@@ -156,9 +203,8 @@ const READS: [&str; 4] = ["-exec", "xargs", "$(", "`"];
 /// Words before a command.
 const BEFORE: [&str; 6] = ["sudo", "time", "nice", "command", "watch", "exec"];
 
-/// Whether a line is a prompt; and the listing that its command prints, if it prints one.
-pub(super) fn at_prompt(line: &str) -> Option<Option<Listing>> {
-    let command = command(line)?;
+/// The listing that a command prints, if it prints one.
+pub(super) fn listing(command: &str) -> Option<Listing> {
     let parts: Vec<&str> = command
         .split([';', '&'])
         .flat_map(|part| part.split("||"))
@@ -166,30 +212,41 @@ pub(super) fn at_prompt(line: &str) -> Option<Option<Listing>> {
         .filter(|part| !part.is_empty())
         .collect();
     let found: Vec<&str> = parts.iter().filter_map(|part| lister(part)).collect();
+    let prints = logs::of(command);
     if found.is_empty() {
         let labels = !speakers::may_speak(command, &BEFORE);
-        let stamps = !logs::may_print(command, &BEFORE);
-        return Some((labels || stamps).then_some(Listing {
-            mixed: false,
-            framed: true,
-            ends_in_prose: true,
-            other: Some(Other { labels, stamps }),
-        }));
+        let stamps = matches!(prints, Prints::Unknown | Prints::Others);
+        let names = speakers::prints_files_of_any_user(command);
+        let files = logs::prints_files(command);
+        let other = Other { labels, stamps, names, always: false, files };
+        return (labels || stamps).then_some(Listing::other(other));
     }
-    Some(Some(Listing {
+    Some(Listing {
         other: None,
         mixed: found.len() < parts.len(),
         framed: !parts.iter().any(|part| is_unframed(part)),
         ends_in_prose: !found.iter().any(|name| CONTENTS.contains(name)),
-    }))
+        log: prints == Prints::Log,
+        strings: found == ["strings"],
+    })
+}
+
+/// The command after a prompt, also after one that the text has shown.
+pub(super) fn command<'a>(line: &'a str, prompts: &Prompts) -> Option<&'a str> {
+    at_prompt(line).or_else(|| prompts.command(line))
 }
 
 /// The command after a prompt.
-fn command(line: &str) -> Option<&str> {
+fn at_prompt(line: &str) -> Option<&str> {
     // `#` also begins comments and headings.
     let of_root = line.strip_prefix('#').map(str::trim).filter(|text| lister(text).is_some());
-    if let Some(text) = of_root {
-        return is_of_root(text).then_some(text);
+    if let Some(text) = of_root
+        && is_of_root(text)
+    {
+        return Some(text);
+    }
+    if of_root.is_some() {
+        return None;
     }
     if let Some(found) = prompt::read(line) {
         return Some(found.command);
@@ -264,6 +321,10 @@ fn is_unframed(command: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn at_prompt(line: &str) -> Option<Option<Listing>> {
+        super::at_prompt(line).map(listing)
+    }
+
     #[test]
     fn commands_that_list_are_told_from_those_that_read() {
         for line in [
@@ -295,12 +356,13 @@ mod tests {
             assert_eq!(at_prompt(line), Some(None), "{line}");
         }
         let own = at_prompt("$ ./anything").flatten().unwrap();
-        assert!(!own.has("current_clocksource: hpet"));
-        assert!(own.has("[    1.900000] clocksource: Switched to clocksource hpet"));
-        assert_eq!(at_prompt("$ cat /x").flatten(), Some(own));
+        assert!(!own.has("current_clocksource: hpet", true));
+        let message = "[    1.900000] clocksource: Switched to clocksource hpet";
+        assert!(own.has(message, true) && !own.has(message, false));
+        assert!(at_prompt("$ cat /x").flatten().is_some_and(|it| it.has(message, true)));
         for line in ["$ systemctl restart x", "$ anything", "$ curl http://a.example"] {
             let unknown = at_prompt(line).flatten();
-            let has = |line: &str| unknown.map(|it| it.has(line));
+            let has = |line: &str| unknown.map(|it| it.has(line, true));
             assert_eq!(has("current_clocksource: hpet"), Some(true), "{line}");
             assert_eq!(has("clocksource: Switched to clocksource hpet"), Some(false), "{line}");
         }
@@ -320,14 +382,18 @@ mod tests {
             assert_eq!(at_prompt(line), None, "{line}");
         }
         let both = at_prompt("$ ps aux; cat /sys/x").flatten();
-        assert!(both.is_some_and(|it| it.mixed && it.has("a") && !it.has("hpet")));
+        assert!(both.is_some_and(|it| it.mixed && it.has("a", true) && !it.has("hpet", true)));
     }
 
     #[test]
     fn message_on_a_console_is_the_kernels_unless_a_name_may_look_like_it() {
         let line = "[    1.900000] clocksource: Switched to clocksource hpet";
-        let has = |command: &str| at_prompt(command).flatten().map(|it| it.has(line));
+        let has = |command: &str| at_prompt(command).flatten().map(|it| it.has(line, false));
         assert_eq!(has("# df"), Some(false));
         assert_eq!(has("# ls /tmp"), Some(true));
+        // Beside better evidence it may be a name here too.
+        let beside = |command: &str| at_prompt(command).flatten().map(|it| it.has(line, true));
+        assert_eq!(beside("# df"), Some(true));
+        assert_eq!(beside("$ df; dmesg"), Some(false));
     }
 }

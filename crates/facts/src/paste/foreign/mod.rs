@@ -1,25 +1,34 @@
 //! Text that an ordinary user chose, in the output of commands that list names, processes, connections or files, and in
 //! free text of JSON and other formats. It is neither a reading nor a message of the kernel, whatever it says.
 //!
-//! A line of such an output is recognised by the command above it (`commands`), by the heading of its table, or by its
-//! own form (`rows`); free text by its key, element or comment (`json`, `fields`). Below a command of which nothing is
+//! A line of such an output is recognised by the command above it (`commands`), by the heading of its table or file
+//! (`files`), or by its own form (`rows`, `consoles`); free text by its key, element or comment (`json`, `fields`). Below a command of which nothing is
 //! known, and behind words of a line that show no machine, a label of a reading is none (`speakers`, `labels`, `fronts`). What such text says of a clock is covered before any reader sees the line, so that no reader, and not
 //! the scan of the kernel log, can take it for evidence; its length and its blanks stay. Not in this module: lines of
 //! programs in a system log (`writers`).
 
 mod commands;
+mod consoles;
+mod evidence;
 mod fields;
+mod files;
 mod fronts;
 mod json;
 mod labels;
 mod logs;
+mod parts;
+mod readings;
 mod rows;
 mod speakers;
 
 use super::machines;
 use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
+use crate::names;
 use commands::Listing;
+pub(super) use evidence::Prompts;
 use fields::Free;
+use files::Heading;
+use readings::Reads;
 use rows::Table;
 
 /// Bytes of the shortest row that could say something of a clocksource.
@@ -38,9 +47,26 @@ enum Block {
     None,
     /// The output of a command, up to the next prompt.
     Of(Listing),
+    /// The content of a file below a heading, up to the next one; with the number of fences of code since.
+    File(u8),
+    /// The next line, which a user sent to all terminals by the system log.
+    Line,
     /// The rows below the heading of a table.
     Rows(Table),
 }
+
+/// A line that looks like a message of the kernel about another clocksource, or like a reading, and is covered: it leaves
+/// open which one is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// The command, or the heading, below which it is.
+    pub(crate) below: Option<String>,
+    /// The clocksource that it names.
+    pub(crate) wanted: Option<String>,
+}
+
+/// Characters of a command that a doubt shows.
+const SHOWN: usize = 60;
 
 /// Covers such text line by line.
 #[derive(Clone, Debug, Default)]
@@ -53,22 +79,41 @@ pub(crate) struct Foreign {
     free: json::Free,
     fields: fields::Fields,
     hosts: fronts::Hosts,
+    /// Whether the text has better evidence than the output of other commands.
+    beside: bool,
+    prompts: Prompts,
+    /// Whether a person typed a name at a login that looks like a message of the kernel.
+    is_typed: bool,
+    /// Whether the shell is in the directory of sysfs.
+    is_inside: bool,
+    /// The last command, or heading.
+    below: String,
 }
 
 impl Foreign {
-    /// Examines the next line, without its end, and covers what a user chose in it. Returns whether the line looks like
-    /// a message of the kernel about another clocksource: a name of a file may look so, and the kernel prints on a console
-    /// at any time.
-    pub(crate) fn line(&mut self, line: &mut [u8]) -> bool {
+    /// Examines a text, or its beginning, before its lines are.
+    pub(crate) fn look(&mut self, text: &[u8]) {
+        self.prompts = Prompts::of(text);
+        self.beside = evidence::has_some(text, &self.prompts);
+        self.is_typed = evidence::has_typed_name(text);
+    }
+
+    /// Examines the next line, without its end, and covers what a user chose in it. Returns the doubt if the line looks
+    /// like a message of the kernel about another clocksource: a name of a file may look so, and the kernel prints on a
+    /// console at any time.
+    pub(crate) fn line(&mut self, line: &mut [u8]) -> Option<Doubt> {
         if self.is_commented(line) {
-            return false;
+            return None;
+        }
+        if let Some(doubt) = self.on_a_console(line) {
+            return doubt;
         }
         if self.is_of_the_log(line) {
-            return false;
+            return None;
         }
         if self.is_too_short(line) {
             self.blank = line.iter().all(u8::is_ascii_whitespace);
-            return false;
+            return None;
         }
         let text = line_text(line).into_owned();
         let bare = text.trim_matches(['>', ' ', '\t', '\r']);
@@ -77,15 +122,48 @@ impl Foreign {
         let is_free = match self.fields.line(text.trim_end()) {
             // A message with the kernel's time stamp has its own rules (`writers`).
             Free::Whole => !strip_prefix(bare).1,
-            Free::Labels => self.is_chosen(bare, after_blank) || labels::has_one(bare),
-            Free::None => self.is_chosen(bare, after_blank),
+            Free::Labels => self.is_chosen(bare, after_blank, line) || labels::has_one(bare),
+            Free::None => self.is_chosen(bare, after_blank, line),
         };
-        if !(is_free && tells(bare)) {
+        if !(is_free && (tells(bare) || names::is_known(bare))) {
             cover_label(line, bare, &self.hosts);
-            return false;
+            return None;
         }
-        line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
-        strip_prefix(bare).1 && changes_clocksource(bare)
+        cover_all(line);
+        self.doubt(bare)
+    }
+
+    /// The doubt that a covered line leaves, if it looks like a change or a reading.
+    fn doubt(&self, bare: &str) -> Option<Doubt> {
+        let is_change = strip_prefix(bare).1 && changes_clocksource(bare);
+        let is_of_file = match self.block {
+            Block::Of(listing) => listing.may_have_names(),
+            block => matches!(block, Block::File(_)),
+        };
+        let is_reading =
+            self.beside && is_of_file && (names::is_known(bare) || labels::has_one(bare));
+        (is_change || is_reading).then(|| Doubt {
+            below: Some(self.below.chars().take(SHOWN).collect::<String>())
+                .filter(|below| !below.is_empty()),
+            wanted: named(bare),
+        })
+    }
+
+    /// A line of a console with words of a user before what looks like the kernel's message (`consoles`): covered, beside
+    /// the kernel's own lines.
+    fn on_a_console(&mut self, line: &mut [u8]) -> Option<Option<Doubt>> {
+        if !self.beside || !consoles::may_have_words(line) {
+            return None;
+        }
+        let text = line_text(line).into_owned();
+        let bare = text.trim_end();
+        if !(consoles::has_words(bare, self.is_typed) && tells(bare)) {
+            return None;
+        }
+        cover_all(line);
+        let message = consoles::message(bare);
+        let doubt = changes_clocksource(message.trim_end_matches('.'));
+        Some(doubt.then(|| Doubt { below: None, wanted: named(message) }))
     }
 
     /// Covers a comment of HTML, which Markdown does not show: `<!-- ... -->`, from the beginning of a line. In the output of
@@ -112,7 +190,8 @@ impl Foreign {
     /// do. Or it is a line that the decoding of a mail left empty.
     fn is_of_the_log(&mut self, line: &[u8]) -> bool {
         let stamped = matches!(line, [b'[', b' ' | b'0'..=b'9', ..]);
-        let is_it = line == b"\x0b" || stamped && !matches!(self.block, Block::Of(_));
+        let is_inside = matches!(self.block, Block::Of(_) | Block::File(_) | Block::Line);
+        let is_it = line == b"\x0b" || stamped && !is_inside;
         if is_it && stamped {
             self.block = Block::None;
             self.blank = false;
@@ -131,29 +210,63 @@ impl Foreign {
             && !line.iter().any(|byte| SIGNS.contains(byte))
     }
 
-    /// Whether the whole line is of such an output.
-    fn is_chosen(&mut self, bare: &str, after_blank: bool) -> bool {
-        if let Some(listing) = commands::at_prompt(bare) {
+    /// Whether the whole line is of such an output. In a command that names a file other than that of sysfs, beside
+    /// better evidence, the name is covered in `line`.
+    fn is_chosen(&mut self, bare: &str, after_blank: bool, line: &mut [u8]) -> bool {
+        if let Some(command) = commands::command(bare, &self.prompts) {
             self.hosts.prompt(bare);
-            self.block = listing.map_or(Block::None, Block::Of);
+            command.clone_into(&mut self.below);
+            let reads = readings::at(bare, command, &mut self.is_inside);
+            self.block = if reads == Reads::Another && self.beside {
+                cover_names(line);
+                Block::Of(Listing::FILE)
+            } else {
+                commands::listing(command).map_or(Block::None, Block::Of)
+            };
             return false;
         }
         if bare.starts_with("```") || bare.starts_with("~~~") {
-            self.block = Block::None;
+            // The content of a file may be in a fence.
+            self.block = match self.block {
+                Block::File(0) => Block::File(1),
+                _ => Block::None,
+            };
             return false;
         }
         // After `ls` in a boot loader, or in a rescue shell, a kernel boots.
-        if machines::begins_boot(strip_prefix(bare).0) {
+        let may_boot = match self.block {
+            Block::Of(listing) => listing.may_boot(self.beside),
+            Block::File(_) => !self.beside,
+            _ => true,
+        };
+        if may_boot && machines::begins_boot(strip_prefix(bare).0) {
             self.block = Block::None;
             return false;
         }
         if is_broadcast(bare) {
             self.block = Block::Of(Listing::BROADCAST);
+            bare.clone_into(&mut self.below);
             return false;
+        }
+        if bare.starts_with("Message from syslogd@") {
+            self.block = Block::Line;
+            bare.clone_into(&mut self.below);
+            return false;
+        }
+        if !matches!(self.block, Block::Of(_)) && self.is_of_a_file(bare, after_blank, line) {
+            return self.beside && Listing::FILE.has(bare, true);
+        }
+        if self.block == Block::Line && !bare.is_empty() {
+            let is_stamped =
+                bare.split_once(':').is_some_and(|(_, rest)| strip_prefix(rest.trim_start()).1);
+            self.block = Block::None;
+            return is_stamped
+                || labels::has_one(bare.split_once(':').map_or(bare, |(_, rest)| rest));
         }
         if let Block::Of(listing) = self.block {
             if !(after_blank && listing.ends_in_prose && is_sentence(bare)) {
-                return listing.has(bare) || listing.has_tables() && rows::is_row(bare);
+                return listing.has(bare, self.beside)
+                    || listing.has_tables() && rows::is_row(bare);
             }
             self.block = Block::None;
         }
@@ -171,6 +284,55 @@ impl Foreign {
     }
 }
 
+impl Foreign {
+    /// Whether a line is below the heading of a file that need not be the kernel's; takes the headings.
+    fn is_of_a_file(&mut self, bare: &str, after_blank: bool, line: &mut [u8]) -> bool {
+        if let Some(heading) = files::heading(bare, after_blank) {
+            self.block = Block::None;
+            if heading == Heading::Other {
+                self.block = Block::File(0);
+                bare.clone_into(&mut self.below);
+                if self.beside {
+                    cover_names(line);
+                }
+            }
+            return false;
+        }
+        if !matches!(self.block, Block::File(_)) {
+            return false;
+        }
+        let ends = files::is_other_heading(bare) || after_blank && is_sentence(bare);
+        if ends {
+            self.block = Block::None;
+        }
+        !ends
+    }
+}
+
+/// The clocksource that a line names at its end, or its message switches to.
+fn named(line: &str) -> Option<String> {
+    let word = match line.rsplit_once("to clocksource ") {
+        Some((_, rest)) => rest.split_ascii_whitespace().next()?,
+        None => line.rsplit([' ', ':', '=', '|', '\t']).next()?,
+    };
+    let word = word.trim_matches(['.', '\'', '"', '`', '\r']);
+    names::is_known(word).then(|| word.to_owned())
+}
+
+/// Covers a whole line.
+fn cover_all(line: &mut [u8]) {
+    line.iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
+}
+
+/// Covers the words of a line that name a file like that of sysfs.
+fn cover_names(line: &mut [u8]) {
+    let Ok(text) = std::str::from_utf8(line) else { return };
+    let places: Vec<_> = readings::named(text).collect();
+    for place in places {
+        cover_all(&mut line[place]);
+    }
+}
+
 /// Covers a label of a reading in the middle of a line (`labels`); the rest of the line stays.
 fn cover_label(line: &mut [u8], bare: &str, hosts: &fronts::Hosts) {
     if labels::in_the_middle(bare, hosts).is_none() {
@@ -183,7 +345,7 @@ fn cover_label(line: &mut [u8], bare: &str, hosts: &fronts::Hosts) {
         label.map_or(0..0, |label| label.start + begin..label.end + begin)
     });
     let place = found.unwrap_or(0..line.len());
-    line[place].iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
+    cover_all(&mut line[place]);
 }
 
 /// The name of the clocksource in use in a line that ends with it behind a label, in lines after [`cover`].
@@ -194,6 +356,7 @@ pub(super) fn label_of_current(line: &str) -> Option<String> {
 /// Covers such text in all lines of a text.
 pub(super) fn cover(lines: &mut [String]) {
     let mut foreign = Foreign::default();
+    foreign.look(lines.join("\n").as_bytes());
     for line in lines {
         let mut bytes = std::mem::take(line).into_bytes();
         foreign.line(&mut bytes);

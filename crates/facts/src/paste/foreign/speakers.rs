@@ -176,6 +176,13 @@ fn prints_files_of_users(command: &str, skip: &[&str]) -> bool {
         })
 }
 
+/// Whether a command prints files in directories in which any user writes.
+pub(super) fn prints_files_of_any_user(command: &str) -> bool {
+    const PLACES: [&str; 5] = ["/tmp/", "/var/tmp/", "/dev/shm/", "/run/user/", "/proc/self/root/"];
+    let mut words = command.split(|c: char| c.is_whitespace() || "'\"<=".contains(c));
+    words.any(|word| PLACES.iter().any(|place| word.starts_with(place)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::log::{Event, KernelLog};
+use crate::log::{By, Event, KernelLog};
 use crate::paste::{self, Pasted};
 
 const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -182,7 +182,8 @@ fn name_that_looks_like_a_message_with_its_stamp_leaves_the_clocksource_open() {
     let log = "[    1.900000] clocksource: Switched to clocksource tsc\n";
     let name = "[ 9000.000000] clocksource: Switched to clocksource hpet\n";
     let log = KernelLog::scan(format!("{log}# ls /tmp\n{name}").as_bytes(), "text").unwrap();
-    assert_eq!((log.entries.len(), log.change_cut), (1, Some(3)));
+    let later: Vec<_> = log.later.iter().map(|one| (one.line, one.below.as_deref())).collect();
+    assert_eq!((log.entries.len(), later), (1, vec![(3, Some("ls /tmp"))]));
 }
 
 #[test]
@@ -242,4 +243,127 @@ fn cover_keeps_lines_and_other_text() {
     let text = "$ ls\nnothing é\nclocksource é\n$ cat x\nclocksource é\n";
     let lines = paste::lines(text.as_bytes(), "text").unwrap();
     assert_eq!(lines[..5], ["$ ls", "nothing é", "xxxxxxxxxxx xx", "$ cat x", "clocksource é"]);
+}
+
+const STAMPED: &str = "[90000.250000] clocksource: Switched to clocksource hpet";
+
+/// The clocksources that a text shows, and those of the lines that leave it open.
+fn shown_and_open(text: &str) -> (Vec<String>, Vec<Option<String>>) {
+    let log = KernelLog::scan(text.as_bytes(), "text").unwrap();
+    (
+        shown(text),
+        log.later.into_iter().filter(|one| one.by == By::Output).map(|one| one.below).collect(),
+    )
+}
+
+#[test]
+fn log_below_another_command_counts_only_without_better_evidence() {
+    let own = "[    4.240000] clocksource: Switched to clocksource tsc\n";
+    for command in [
+        "cat out.txt",
+        "head -50 capture.txt",
+        "less x",
+        "strings f | grep clocksource",
+        "docker exec app dmesg",
+        "./dmesg",
+        "journalctl -u app -o cat",
+        "systemctl status app",
+        "lastb",
+        "make",
+    ] {
+        let output = format!("$ {command}\n{STAMPED}\n");
+        assert_eq!(shown(&format!("{output}$ uptime\n")), ["hpet"], "{command}");
+        for better in [format!("$ dmesg\n{own}"), own.to_owned()] {
+            let text = format!("{better}{output}");
+            let open = vec![Some(command.to_owned())];
+            assert_eq!(shown_and_open(&text), (vec!["tsc".to_owned()], open), "{text}");
+        }
+        let text = format!("{output}$ cat {FILE}\ntsc\n");
+        assert_eq!(shown(&text), ["tsc"], "{text}");
+    }
+}
+
+#[test]
+fn prompt_that_one_command_shows_is_that_of_the_others() {
+    for front in ["# ", "\u{279c}  ~ ", "09:31:02 root@db1 /root # ", "db1# "] {
+        let text = format!("{front}cat {FILE}\ntsc\n{front}getent group\n{STAMPED}\n{front}\n");
+        assert_eq!(shown(&text), ["tsc"], "{text}");
+    }
+}
+
+#[test]
+fn file_that_is_only_called_like_that_of_sysfs_is_no_reading_beside_it() {
+    let own = format!("root@db1:~# cat {FILE}\ntsc\n");
+    for other in [
+        format!("root@db1:~# cat /tmp{FILE}\nhpet\n"),
+        "root@db1:~# cat ./current_clocksource\nhpet\n".to_owned(),
+        "root@db1:~# cd /tmp; cat current_clocksource\nhpet\n".to_owned(),
+        format!("root@db1:~# docker exec app cat {FILE}\nhpet\n"),
+        format!("root@db1:~# chroot /srv/bob cat {FILE}\nhpet\n"),
+        format!("root@db1:~# cat /tmp/x # cat {FILE}\nhpet\n"),
+        format!("root@db1:~# echo cat {FILE}; cat /tmp/x\nhpet\n"),
+        format!(
+            "root@db1:~# head -v {FILE} /tmp{FILE}\n==> {FILE} <==\ntsc\n\n==> /tmp{FILE} <==\nhpet\n"
+        ),
+    ] {
+        let text = format!("{own}{other}root@db1:~# \n");
+        assert_eq!(shown(&text), ["tsc"], "{text}");
+    }
+    for own in [
+        "$ cat current_clocksource\nhpet\n".to_owned(),
+        format!("$ docker exec app cat {FILE}\nhpet\n"),
+        format!(
+            "{own}root@db1:/sys/devices/system/clocksource/clocksource0# cat current_clocksource\nhpet\n"
+        ),
+        format!(
+            "{own}root@db1:~# cd /sys/devices/system/clocksource/clocksource0\nroot@db1:~# cat current_clocksource\nhpet\n"
+        ),
+    ] {
+        assert!(shown(&own).contains(&"hpet".to_owned()), "{own}");
+    }
+}
+
+#[test]
+fn content_of_another_file_below_its_heading_leaves_the_clocksource_open() {
+    let own = "[    4.240000] clocksource: Switched to clocksource tsc\n";
+    for front in
+        ["==> {} <==", "===== {} =====", "### {}", "File: {}", "[{}]", "**{}**\n```", "{}:"]
+    {
+        let heading = |path: &str| front.replace("{}", path);
+        for said in [STAMPED, "current_clocksource: hpet"] {
+            let text = format!(
+                "{}\n{own}\n{}\n{said}\n",
+                heading("/var/log/dmesg").replace("\n```", ""),
+                heading("/tmp/app.log")
+            );
+            let (found, open) = shown_and_open(&text);
+            assert_eq!((found, open.len()), (vec!["tsc".to_owned()], 1), "{text}");
+        }
+        let alone = format!("{}\n{STAMPED}\n", heading("/home/me/log.txt"));
+        assert_eq!(shown(&alone), ["hpet"], "{alone}");
+    }
+    // Another heading ends it.
+    let text = format!("{own}== /etc/x ==\ny\n== dmesg ==\n{STAMPED}\n");
+    assert_eq!(shown(&text), ["hpet", "tsc"]);
+}
+
+#[test]
+fn words_of_a_user_on_a_console_leave_the_clocksource_open() {
+    let own = "[    4.240000] clocksource: Switched to clocksource tsc\n";
+    for line in [
+        format!("[  OK  ] Started app.service - {STAMPED}."),
+        format!("[FAILED] Failed to start app - {STAMPED}"),
+        format!("db1 login: {STAMPED}\nPassword: \n\nLogin incorrect"),
+        format!("Last login: Mon Nov 30 09:00:00 2026 from {STAMPED}"),
+        format!("app[42]: {STAMPED}"),
+        format!("Message from syslogd@db1 at Nov 30 09:00:00 ...\n bob: {STAMPED}"),
+    ] {
+        let (found, open) = shown_and_open(&format!("{own}{line}\n"));
+        assert_eq!((found, open.len()), (vec!["tsc".to_owned()], 1), "{line}");
+    }
+    // The kernel's own, between lines of others.
+    for line in [format!("db1 login: {STAMPED}"), format!("         Starting x...{STAMPED}")] {
+        let text = format!("{own}{line}\n[90001.000000] x\n");
+        assert_eq!(shown(&text), ["hpet", "tsc"], "{line}");
+    }
 }
