@@ -162,9 +162,9 @@ fn with_blanks(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// The width of the prefix of a record.
-pub(super) fn width(line: &str) -> Option<usize> {
-    record(line).map(|(width, _)| width)
+/// Whether a line is a further one of a record among the lines above it.
+pub(super) fn is_further(line: &str, above: &[String]) -> bool {
+    is_set_in(line, || above.iter().rev().map(|line| line.as_str().into())).is_some()
 }
 
 /// Whose record a further line is of.

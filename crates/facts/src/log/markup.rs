@@ -116,6 +116,8 @@ pub(super) struct Style {
     /// The text is a log alone: its elements are words of records, which their writers chose, except for those that end each of
     /// its lines.
     alone: bool,
+    /// Elements are written as entities, because the text has none that is not: in a page they are words.
+    encoded: bool,
 }
 
 /// Lines with the kernel's prefix and without the end of a line as an element, at most, in a text whose lines elements end.
@@ -140,29 +142,24 @@ pub(super) fn found(text: &[u8]) -> Option<Style> {
         } else {
             text
         };
-        Style { soft, whole: is_whole(text), alone: !soft && is_log_alone(text) }
+        Style { soft, whole: is_whole(text), alone: is_log_alone(text), encoded: !is_tag }
     })
 }
 
-/// Whether only records of a log, and their further lines, have elements: those of a text without any HTML around it. What
-/// `dmesg` and `journalctl` print begins at the margin, and the further lines of a record are indented by its prefix.
+/// Whether only records of a log, and their further lines, have elements: those of a text without any HTML around it.
 fn is_log_alone(text: &[u8]) -> bool {
-    let mut width = None;
     let mut found = false;
+    let mut above: Vec<String> = Vec::new();
     for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        let indent = line.iter().take_while(|byte| **byte == b' ').count();
-        let is_further = width.is_some_and(|width| indent >= width);
         let plain = lines::text(line, 0, line.len());
-        let is_record = indent == 0 && !begins_with_element(line) && is_of_a_log(&plain);
-        let has_element = || memchr::memchr2_iter(b'<', b'&', line).any(|at| is_sign(&line[at..]));
-        if !is_further {
-            width = further::width(&plain);
+        if memchr::memchr2_iter(b'<', b'&', line).any(|at| is_sign(&line[at..])) {
+            let is_record = !begins_with_element(line) && is_of_a_log(&plain);
+            if !is_record && !further::is_further(&plain, &above) {
+                return false;
+            }
+            found = true;
         }
-        if is_further || is_record {
-            found |= has_element();
-        } else if has_element() {
-            return false;
-        }
+        above.push(plain.into_owned());
     }
     found
 }
@@ -544,7 +541,8 @@ impl<R: Read> Plain<R> {
             self.put(&rest[..1]);
             return 1;
         }
-        if let Some(end) = BREAKS.iter().find(|end| rest.starts_with(end.as_bytes())) {
+        let end = BREAKS.iter().find(|end| rest.starts_with(end.as_bytes()));
+        if let Some(end) = end.filter(|_| self.style.encoded) {
             let behind = &rest[end.len()..];
             if !(behind.starts_with(b"\n") || behind.starts_with(b"\r\n")) {
                 self.put(b"\n");
