@@ -94,8 +94,8 @@ pub(crate) const VERIFIED_WITHIN: f64 = 3.0;
 /// The clocksource in use.
 #[must_use]
 pub(crate) fn current(facts: &Facts, machine: &Machine) -> Current {
-    // In a text the lines about sysfs may be of another machine, too. What a machine's own sysfs says needs no log, to which
-    // its users can add lines.
+    // In a text the lines about sysfs may also be of another machine. What a machine's own sysfs says needs no log, to which its
+    // users can add lines.
     let is_read = !matches!(facts.origin, Origin::Log(_)) && facts.current_clocksource().is_known();
     if let Some(why) = facts.kernel_log().and_then(|log| log.mixed.as_deref())
         && !is_read

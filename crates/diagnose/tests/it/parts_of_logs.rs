@@ -186,3 +186,16 @@ fn words_that_no_kernel_prints_demote_nothing() {
         assert!(report.headline.contains("demoted"), "{reason}: {}", report.headline);
     }
 }
+
+#[test]
+fn message_about_a_program_is_no_prompt_before_its_name() {
+    let report = crate::common::pasted(
+        "Nov 15 16:57:38 db1 kernel: [    0.963339] PCI-DMA: Using software bounce buffering for IO (SWIOTLB)\n\
+         Nov 15 16:57:38 db1 kernel: [    0.963448] software IO TLB: mapped [mem 0x00000000dbff0000-0x00000000dfff0000] (64MB)\n\
+         Nov 15 16:57:38 db1 kernel: [    0.965585] clocksource: Switched to clocksource tsc\n\
+         Nov 15 16:57:38 db1 kernel: [    0.965957] platform rtc_cmos: registered platform RTC device (no PNP device found)\n\
+         Nov 15 16:57:38 db1 kernel: [    2.284753] dmesg (62) used greatest stack depth: 13592 bytes left\n\
+         Nov 15 17:39:42 db1 kernel: [ 2528.551165] kworker/dying (50) used greatest stack depth: 12024 bytes left\n",
+    );
+    assert_eq!(report.clocksource.current.as_deref(), Some("tsc"), "{}", report.headline);
+}

@@ -117,8 +117,8 @@ where
     })
 }
 
-/// Whose record begins in the place of such a gap after the same text, if the gap is as wide as its prefix; `None`: the line has
-/// blanks there, too.
+/// Whose record begins in the place of such a gap after the same text, if the gap is as wide as its prefix; `None`: the line also
+/// has blanks there.
 fn beginning(line: &str, front: &str, gap: &Range<usize>) -> Option<Option<Of>> {
     let behind = line.get(gap.start..)?;
     let begin = line.len() - behind.trim_start().len();

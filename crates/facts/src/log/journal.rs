@@ -183,7 +183,7 @@ pub(super) fn message(line: &str) -> Option<Message> {
 /// Most words that a log store writes between the date and the record: `stdout F `, a stream and a name.
 const NAMES: usize = 3;
 
-/// Whether a text may stand before a record: marks of a list or a quotation, and dates and names. A message is none: a user can
+/// Whether a text may precede a record: marks of a list or a quotation, and dates and names. A message is none: a user can
 /// have chosen the rest of it, as of `tmpfs: Unknown parameter '{"MESSAGE":...}'`.
 fn may_precede(front: &str) -> bool {
     let stripped = strip(front);

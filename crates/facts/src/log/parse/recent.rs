@@ -15,7 +15,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "Performance Events: ",
 ];
 
-/// The names that the driver of the performance counters gives to processors from Nehalem on, but for Atoms.
+/// The names that the driver of the performance counters gives to processors from Nehalem on, without Atoms.
 const NEHALEM_AND_LATER: [&str; 10] = [
     "Nehalem",
     "Westmere",

@@ -5,7 +5,7 @@
 use super::logs::Prints;
 use super::readings::{self, Reads};
 use super::{commands, files, labels, logs};
-use crate::log::{line_text, strip_prefix};
+use crate::log::{is_record, line_text, strip_prefix};
 use crate::names;
 use files::Heading;
 
@@ -49,8 +49,9 @@ impl Prompts {
         let front = front.trim_start_matches(['>', ' ', '\t']);
         let front = front.strip_suffix("sudo ").unwrap_or(front);
         let sign = front.trim_end().chars().next_back();
-        // Not the sign of a list, a table, a comment or a sentence.
+        // Not the sign of a list, a table, a comment or a sentence; nor what precedes a message about a program of that name.
         let is_one = front.ends_with(' ')
+            && !is_record(&format!("{front}x"))
             && sign.is_some_and(|sign| {
                 !sign.is_alphanumeric() && !"-*:,;.\"'`(|&={\u{2022}".contains(sign)
             });
