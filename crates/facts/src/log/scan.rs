@@ -88,6 +88,8 @@ struct Scanner {
     prefixed: bool,
     /// Whether headers in this log name the kernel.
     named: bool,
+    /// Whether a header with the kernel's name has one host.
+    direct: bool,
     /// Whether the kernel's own lines are in this log, marked by a header.
     own: bool,
     last_at: Option<f64>,
@@ -154,6 +156,7 @@ impl Scanner {
             context: 0,
             prefixed: false,
             named: false,
+            direct: false,
             own: false,
             last_at: None,
             banner: None,
@@ -302,6 +305,13 @@ impl Scanner {
             Some(entry) => strip(&entry.message),
             None => strip(raw),
         };
+        // Beside lines of the kernel under one name of a host, those under two are of a program.
+        if line.named && line.kernel == Some(true) {
+            if line.relayed && self.direct {
+                return end;
+            }
+            self.direct |= !line.relayed;
+        }
         // If headers name the kernel, a line with a date and without such a header is of a program.
         self.named |= line.named && line.kernel == Some(true);
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {

@@ -30,6 +30,8 @@ pub(crate) struct Stripped<'a> {
     pub(crate) dated: bool,
     /// Whether a header names the program that wrote the line.
     pub(crate) named: bool,
+    /// Whether the header names two hosts: a relay, or a program that begins its name with that of the host.
+    pub(crate) relayed: bool,
     /// Whether that program is not the kernel: a time stamp after its name shows that it forwarded a line of some
     /// kernel.
     pub(crate) program: bool,
@@ -459,6 +461,7 @@ mod tests {
             "Nov 30 09:00:00 db1 x y kernel: [90000.250000] tsc: x",
             "2026-11-30T09:00:00.123456+00:00 db1 x kernel: [90000.250000] tsc: x",
             "Nov 30 09:00:00 <user.info> db1 kernel: [90000.250000] tsc: x",
+            "2026-11-30T09:00:00.123456+00:00 db1 x y kernel: [90000.250000] tsc: x",
             "Nov 30 09:00:00 db1 kernel\t: [90000.250000] tsc: x",
             "Nov 30 09:00:00 db1 Nov 30 09:00:00 db1 kernel[42]: [90000.250000] tsc: x",
             "/var/log/messages:Nov 30 09:00:00 db1 bob[4242]: [90000.250000] tsc: x",

@@ -64,7 +64,8 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
     if names.len() > 3 {
         // A relay puts its own name before the whole header.
         let relayed = || after.split_once(' ').is_some_and(|(_, rest)| date::take(rest).is_some());
-        let is_named_so = month && is_kernel(ident) && !relayed();
+        let is_named_so =
+            is_kernel(ident) && !relayed() && !names.iter().any(|name| is_level(name));
         out.foreign |= is_behind_words(after) || is_process(ident) || is_named_so;
         return Some(after);
     }
@@ -87,6 +88,7 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
         super::facility::of_pair(name.trim_matches(['<', '>'])).is_some_and(|name| name != "kern")
     };
     out.foreign |= names.iter().any(is_pair);
+    out.relayed = matches!(names[..], [first, second, _] if first == second);
     let is_kernel = is_kernel(ident) && !is_inside && after[..colon].ends_with(ident);
     out.kernel = Some(is_kernel);
     out.named = true;
