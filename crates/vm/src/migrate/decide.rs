@@ -142,8 +142,8 @@ pub fn decide(guest: &Guest, host: &Host) -> Answer {
     }
 }
 
-/// Source: QEMU, target/i386/sev.c, `sev_mig_blocker` of sev_launch_finish(), since 2.12, and of sev_snp_launch_finish(),
-/// since 9.1; in the sources of January 2026 too. It blocks a migration and a save.
+/// Source: QEMU, target/i386/sev.c, `sev_mig_blocker`, set in sev_launch_finish(), in later sources, which also have SEV-SNP, in
+/// sev_common_instance_init(); still there in January 2026. It blocks a migration and a save.
 fn protected(host: &Host, message: &str) -> Answer {
     let why = "AMD SEV protects the guest's memory, and QEMU migrates no such guest, whatever its TSC is; it cannot be saved \
                either";
