@@ -52,7 +52,7 @@ impl Records {
         }
         let end = memchr::memchr(b'\n', line).unwrap_or(line.len());
         let line = text(line, 0, end);
-        is_set_in(&line, || lines_above(window, start)).is_some()
+        is_further(&line, || lines_above(window, start))
     }
 
     /// Removes processed bytes from the beginning of the window.
@@ -162,9 +162,12 @@ fn with_blanks(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a line is a further one of a record among the lines above it.
-pub(super) fn is_further(line: &str, above: &[String]) -> bool {
-    is_set_in(line, || above.iter().rev().map(|line| line.as_str().into())).is_some()
+/// Whether a line is a further one of a record among the lines above it, the nearest first.
+pub(super) fn is_further<'a, I>(line: &str, above: impl Fn() -> I) -> bool
+where
+    I: Iterator<Item = Cow<'a, str>>,
+{
+    is_set_in(line, above).is_some()
 }
 
 /// Whose record a further line is of.

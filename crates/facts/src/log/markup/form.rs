@@ -30,10 +30,7 @@ pub(in crate::log) fn found(text: &[u8]) -> Option<Style> {
         name(&text[at..]).is_some_and(|(name, _)| SIGNS.contains(&name.as_str()))
             && tag(&text[at..]).is_some()
     });
-    let escaped = || {
-        let mut all = ["&nbsp;"].iter().chain(&BLANKS).chain(&BREAKS);
-        all.any(|sign| memchr::memmem::find(text, sign.as_bytes()).is_some())
-    };
+    let escaped = || encoded().any(|sign| memchr::memmem::find(text, sign.as_bytes()).is_some());
     (is_tag || escaped()).then(|| {
         let soft = is_quoted_printable(text);
         let joined;
@@ -50,29 +47,31 @@ pub(in crate::log) fn found(text: &[u8]) -> Option<Style> {
 /// Whether only records of a log, and their further lines, have elements: those of a text without any HTML around it.
 fn is_log_alone(text: &[u8]) -> bool {
     let mut found = false;
-    let mut above: Vec<String> = Vec::new();
-    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        let plain = lines::text(line, 0, line.len());
-        if memchr::memchr2_iter(b'<', b'&', line).any(|at| is_sign(&line[at..])) {
-            let is_record = !begins_with_element(line) && is_of_a_log(&plain);
-            if !is_record && !further::is_further(&plain, &above) {
-                return false;
-            }
-            found = true;
+    let all = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let all: Vec<&[u8]> = all.collect();
+    for (at, line) in all.iter().enumerate() {
+        if !memchr::memchr2_iter(b'<', b'&', line).any(|at| is_sign(&line[at..])) {
+            continue;
         }
-        above.push(plain.into_owned());
+        let plain = lines::text(line, 0, line.len());
+        let is_record = !begins_with_element(line) && is_of_a_log(&plain);
+        let above = || all[..at].iter().rev().map(|line| lines::text(line, 0, line.len()));
+        if !is_record && !further::is_further(&plain, above) {
+            return false;
+        }
+        found = true;
     }
     found
 }
 
+/// Blanks and the ends of lines, written as entities.
+fn encoded() -> impl Iterator<Item = &'static str> {
+    ["&nbsp;"].into_iter().chain(BLANKS).chain(BREAKS)
+}
+
 /// Whether a tag, or the end of a line or a blank as an entity, begins here.
 fn is_sign(text: &[u8]) -> bool {
-    tag(text).is_some()
-        || ["&nbsp;"]
-            .iter()
-            .chain(&BLANKS)
-            .chain(&BREAKS)
-            .any(|sign| text.starts_with(sign.as_bytes()))
+    tag(text).is_some() || encoded().any(|sign| text.starts_with(sign.as_bytes()))
 }
 
 /// Whether the lines of a text are broken as in quoted-printable mail. The words of a message of a log do not show it:
