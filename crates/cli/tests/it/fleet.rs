@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -37,8 +36,7 @@ fn engine(dir: &Path, code: u8) -> PathBuf {
          cat >pipe\nexit {code}\n",
         text(dir)
     );
-    std::fs::write(&path, script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&path, script);
     path
 }
 
@@ -101,8 +99,7 @@ fn an_engine_that_ends_early_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let one = bundle(dir.path(), "one.tar.gz");
     let engine = dir.path().join("engine");
-    std::fs::write(&engine, "#!/bin/sh\nexec <&-\nexit 2\n").unwrap();
-    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&engine, "#!/bin/sh\nexec <&-\nexit 2\n");
     let mut args = vec!["fleet", "--engine", text(&engine)];
     args.extend(std::iter::repeat_n(text(&one), 40));
     let out = clocksmith(&args);
@@ -115,8 +112,7 @@ fn an_engine_does_not_go_on_when_a_signal_ends_the_program() {
     let (engine, begun) = (dir.path().join("engine"), dir.path().join("pid"));
     let script =
         format!("#!/bin/sh\necho $$ >'{0}.new'\nmv '{0}.new' '{0}'\nexec sleep 60\n", text(&begun));
-    std::fs::write(&engine, script).unwrap();
-    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&engine, script);
     let file = dir.path().join("docs.jsonl");
     std::fs::write(&file, "{}\n").unwrap();
     let mut run = Command::new(env!("CARGO_BIN_EXE_clocksmith"))
@@ -147,8 +143,7 @@ fn a_signal_leaves_no_temporary_directory() {
     let (engine, begun) = (dir.path().join("engine"), dir.path().join("begun"));
     let script =
         format!("#!/bin/sh\ntrap '' INT TERM HUP QUIT\n: >'{}'\nexec sleep 60\n", text(&begun));
-    std::fs::write(&engine, script).unwrap();
-    std::fs::set_permissions(&engine, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&engine, script);
     let file = dir.path().join("docs.jsonl");
     std::fs::write(&file, "{}\n").unwrap();
     let bundle = bundle(dir.path(), "one.tar.gz");

@@ -7,6 +7,7 @@ mod bench;
 mod book;
 mod check;
 mod collect;
+mod executable;
 mod first_look;
 mod fix;
 mod fix_loaders;

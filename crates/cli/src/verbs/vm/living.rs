@@ -146,7 +146,6 @@ fn answer(mut child: Child) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     /// A substitute for `virsh` with two domains, one of which has disappeared meanwhile.
     const STAND_IN: &str = r#"#!/bin/sh
@@ -159,12 +158,19 @@ dumpxml)
 esac
 "#;
 
+    /// Makes a program. A shell writes it: a child that another test has just forked would hold a file that this process
+    /// writes open, and the kernel would not start it until that child's `execve`.
+    fn make(program: &Path, text: &str) {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"]);
+        assert!(shell.arg(program).arg(text).status().unwrap().success());
+    }
+
     #[test]
     fn virsh_is_asked_for_names_and_then_for_each() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("virsh");
-        std::fs::write(&program, STAND_IN).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        make(&program, STAND_IN);
         let virsh = Virsh { program, uri: "qemu:///system" };
         assert_eq!(virsh.names().unwrap(), ["-db", "web"]);
         assert!(virsh.domain("-db").unwrap().text.as_str().contains("<name>-db"));
@@ -179,8 +185,7 @@ esac
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("virsh");
         let text = "#!/bin/sh\ntrap '' INT TERM HUP\necho begun\nwhile :; do sleep 0.1; done\n";
-        std::fs::write(&program, text).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        make(&program, text);
         let asks = std::thread::spawn(move || {
             let virsh = Virsh { program, uri: "qemu:///system" };
             let mut child = virsh.start(&["list"]).unwrap();

@@ -105,13 +105,11 @@ fn what_cannot_be_run_is_said() {
 /// `execvp` would pass its bytes to a shell.
 #[test]
 fn file_that_is_not_text_is_not_passed_to_a_shell() {
-    use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let (path, made) = (dir.path().join("program"), dir.path().join("made"));
     let script = format!("\n: >{}\n", made.display());
     let content = [&b"\x7fELF\x02"[..], &[0; 11], &[2, 0, 62, 0], script.as_bytes()];
-    std::fs::write(&path, content.concat()).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&path, content.concat());
     for how in [&LINE[..], &["run", "--source", "exact"]] {
         if let Started::Ended { code, err, .. } = run(how, &path, &[]) {
             assert_eq!(code, 126, "{how:?}: {err}");
@@ -255,8 +253,7 @@ fn programs_with_rights_of_their_own_are_refused() {
     assert!(err.contains("setuid"), "{err}");
     // A script with this interpreter has the interpreter's rights.
     let script = dir.path().join("script");
-    std::fs::write(&script, format!("#!{} agree\n", other.display())).unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&script, format!("#!{} agree\n", other.display()));
     let Started::Ended { code, err, .. } = run(&["run", "--as", "syscall"], &script, &[]) else {
         panic!()
     };
@@ -281,11 +278,9 @@ const THIRTY_TWO: [u8; 96] = [
 /// silently slow.
 #[test]
 fn programs_of_32_bits() {
-    use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("thirty-two");
-    std::fs::write(&program, THIRTY_TWO).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::executable::make(&program, THIRTY_TWO);
     let how = ["run", "--as", "syscall"];
     let Started::Ended { code, err, .. } = run(&how, &program, &[]) else { panic!() };
     assert_eq!(code, 125, "{err}");

@@ -67,10 +67,8 @@ pub(crate) fn build(program: Program) -> Option<PathBuf> {
         }
     }
     if program == Program::Java {
-        use std::os::unix::fs::PermissionsExt;
         let script = format!("#!/bin/sh\nexec java -cp '{}' Clocks\n", out.display());
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        crate::executable::make(&path, script);
     }
     Some(path)
 }
