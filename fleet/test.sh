@@ -28,7 +28,7 @@ fail() {
     exit 1
 }
 
-if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; else missing+=("rustfmt (rustup component add rustfmt)"); fi
+if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check -- --config-path ../rustfmt.toml; else missing+=("rustfmt (rustup component add rustfmt)"); fi
 # Lints come with the build: `cargo clippy` would check the engine's many dependencies on top of compiling them.
 linted=()
 if clippy-driver --version >/dev/null 2>&1; then

@@ -67,4 +67,6 @@ if [ "${#absent[@]}" -gt 0 ]; then
     all=$(printf '%s; ' "${absent[@]}")
     missing "${all}or .ci/run --tools actions"
 fi
+# Without it actionlint says nothing of the shell code in a workflow.
+command -v shellcheck >/dev/null || echo "skipped: shellcheck is not here: the shell code in workflows is not checked"
 echo "actions: workflows, forms and dependabot's settings are right"

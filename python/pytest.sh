@@ -16,7 +16,7 @@ fail() {
     # Any code of the interpreter is one of a failure: 77 and 75 are the scripts' own.
     exit 1
 }
-if [ "$code" -ne 0 ]; then fail "the tests failed"; fi
+if [ "$code" -ne 0 ] || grep -q '^failed: ' <<<"$said"; then fail "the tests failed"; fi
 counted=$(printf '%s\n' "$said" | grep -E '^counted: [0-9]+ of [0-9]+ tests ran, [0-9]+ passed$' | tail -n 1) ||
     fail "the run ended before the tests were counted"
 read -r _ ran _ all _ _ passed _ <<<"$counted"

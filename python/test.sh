@@ -97,7 +97,7 @@ if [ "${1-}" = --wheels ]; then
     exit
 fi
 
-cargo fmt --check
+cargo fmt --check -- --config-path ../rustfmt.toml
 # The interpreter of the environment decides what is built; the module is the same for all of them.
 export PYO3_PYTHON=$dir/env/bin/python
 "$dir/env/bin/maturin" build --release --quiet --out "$dir/wheel" --interpreter "$PYO3_PYTHON"

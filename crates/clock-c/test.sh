@@ -110,6 +110,9 @@ for compiler in cc clang; do
         echo "skipped: $compiler is not here"
     fi
 done
+lacking=()
+command -v c++ >/dev/null || lacking+=("no C++ compiler: apt-get install g++")
+command -v cmake >/dev/null || lacking+=("no cmake: apt-get install cmake")
 for compiler in c++ clang++; do
     if command -v "$compiler" >/dev/null; then
         try_all "$compiler" chrono.cpp c++11 c++17 c++20
@@ -202,4 +205,10 @@ fi
 if [ "$failed" -ne 0 ]; then
     echo "clock-c: $failed wrong" >&2
     exit 1
+fi
+# What is missing is named above; with STRICT it is a step that lacks its tools.
+if [ "${#lacking[@]}" -gt 0 ] && [ -n "${STRICT-}" ] && [ "${STRICT-}" != 0 ]; then
+    all=$(printf '%s; ' "${lacking[@]}")
+    echo "clock-c: ${all%; }" >&2
+    exit 77
 fi

@@ -34,11 +34,13 @@ def lines(pytester, monkeypatch):
     """The lines of ours, and the exit code, of a run of these tests."""
     monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parents[1]))
 
-    def run(tests, conftest=""):
+    def run(tests, conftest="", **more):
         pytester.makeconftest(conftest)
         pytester.makepyfile(test_it=tests)
+        for name, text in more.items():
+            pytester.makepyfile(**{f"tests/{name}": text})
         done = pytester.runpytest_subprocess("-p", "counted", "--color=no")
-        return [line for line in done.outlines if line.startswith(("skipped: ", "counted: "))], done.ret
+        return [line for line in done.outlines if line.startswith(("skipped: ", "counted: ", "failed: "))], done.ret
 
     return run
 
@@ -61,3 +63,23 @@ def test_each_is_named(lines):
 def test_end_before_the_last_test_is_seen(lines):
     tests = "import pytest\ndef test_a(): pass\ndef test_b(): pytest.exit('why', returncode=0)\ndef test_c(): pass"
     assert lines(tests) == (["counted: 1 of 3 tests ran, 1 passed"], 0)
+
+
+def test_what_is_not_collected_is_named(lines):
+    twice = "def test_a(): assert False\ndef test_b(): pass\ndef test_a(): pass"
+    (*skipped, counted), code = lines("def test_c(): pass", test_twice=twice, more_tests="def test_d(): assert False")
+    assert (counted, code) == ("counted: 3 of 3 tests ran, 3 passed", 0)
+    assert skipped == ["skipped: more_tests.py: none of its tests is collected", "skipped: test_twice.py: test_a is defined more than once"]
+
+
+def test_hooks_hide_no_failure(lines):
+    tests = "def test_a(): assert False\ndef test_b(): pass"
+    found, code = lines(tests, "def pytest_sessionfinish(session): session.exitstatus = 0")
+    assert (found, code) == (["failed: test_it.py::test_a", "counted: 2 of 2 tests ran, 1 passed"], 0)
+    protocol = """
+def pytest_runtest_protocol(item):
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+    assert lines(tests, protocol) == (["counted: 0 of 2 tests ran, 0 passed"], 0)

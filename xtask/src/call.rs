@@ -161,6 +161,10 @@ impl Call {
             say!("-- without {} of the environment: {name}", flags.display());
             command.env_remove(flags);
         }
+        if self.own_flags {
+            // Cargo also prefers an empty variable to the flags in its configuration.
+            command.envs(crate::flags::OF_NO_CONFIGURATION);
+        }
         command.args(arguments).envs(self.env);
         let ended = running::run(command, limits, &context.guard, self.shown)
             .map_err(|error| Stop::fail(format!("running `{name}`: {error}")))?;

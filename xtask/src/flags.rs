@@ -3,6 +3,9 @@
 
 use std::ffi::{OsStr, OsString};
 
+/// Variables by which the flags in a `config.toml` of cargo do not count.
+pub(crate) const OF_NO_CONFIGURATION: [(&str, &str); 2] = [("RUSTFLAGS", ""), ("RUSTDOCFLAGS", "")];
+
 /// Whether a variable has flags for rustc, rustdoc or clippy, or says what cargo makes of warnings.
 pub(crate) fn is_flags(name: &OsStr) -> bool {
     let name = name.to_string_lossy();

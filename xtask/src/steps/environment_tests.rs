@@ -34,6 +34,10 @@ const WITHOUT: &[&str] = &[
     "RUBYOPT",
     "LUA_INIT_5_4",
     "RUSTFMT",
+    "CARGO_ALIAS_DENY",
+    "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+    "UPDATE_SCHEMAS",
+    "DESTDIR",
 ];
 
 /// These say where something is, or how it is compiled.
@@ -92,6 +96,21 @@ fn environment_of_scripts_has_nothing_that_changes_answers() {
 }
 
 #[test]
+fn number_of_cases_is_not_nothing() {
+    for (value, is_kept) in [("0", false), ("", false), ("00", false), ("7", true), ("x", true)] {
+        for name in ["PROPTEST_CASES", "FUZZ_SECONDS", "CASES"] {
+            let (has, said) = after("env", &BTreeMap::from([(name, value)]));
+            assert_eq!(
+                has.contains(&format!("{name}={value}\n")),
+                is_kept,
+                "{name}={value}: {has}"
+            );
+            assert_eq!(said.contains(name), !is_kept, "{name}={value}: {said}");
+        }
+    }
+}
+
+#[test]
 fn environment_of_scripts_has_no_functions_and_options_of_a_shell() {
     let variables = BTreeMap::from([
         ("BASH_FUNC_grep%%", "() { echo of the user; }"),
@@ -144,6 +163,7 @@ fn pytest_is_good_only_if_all_tests_ran_and_one_passed() {
         ("..\nskipped: x\ncounted: 2 of 2 tests ran, 1 passed\n1 passed, 1 skipped in 0.1s", 0, ""),
         ("counted: 2 of 2 tests ran, 1 passed", 1, "the tests failed"),
         ("counted: 2 of 2 tests ran, 1 passed", 77, "the tests failed"),
+        ("failed: x\ncounted: 2 of 2 tests ran, 1 passed", 0, "the tests failed"),
         ("counted: 1 of 3 tests ran, 1 passed\n1 passed in 0.1s", 0, "1 of 3 tests ran"),
         ("counted: 1 of 1 tests ran, 0 passed\n1 skipped in 0.1s", 0, "no test passed"),
         ("3 passed in 0.1s", 0, "the run ended before the tests were counted"),

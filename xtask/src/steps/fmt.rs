@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+/// The settings of rustfmt: others, nearer to a file, could switch it off.
+const SETTINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rustfmt.toml");
 /// Where no manifest above a file states one.
 const EDITION: &str = "2024";
 
@@ -41,7 +43,12 @@ fn fmt(context: &Context) -> Done {
         // `--all` also takes the crates that are used by their paths; those of the workspace are done by then.
         let all = if manifest == WORKSPACES[0] { "--all" } else { "" };
         let fmt = call("cargo fmt --check").args(all).arg("--manifest-path").arg(manifest);
-        let answer = fmt.args("-- --verbose").args(colour).hidden().answer(context)?;
+        let answer = fmt
+            .args("-- --verbose --config-path")
+            .arg(SETTINGS)
+            .args(colour)
+            .hidden()
+            .answer(context)?;
         seen.extend(said(&answer));
         if answer.late.is_some() {
             return Err(Stop::fail(format!("cargo fmt {}", answer.how())));
@@ -61,7 +68,8 @@ fn fmt(context: &Context) -> Done {
         }
     }
     for (edition, files) in others {
-        let mut rustfmt = call("rustfmt --check --verbose --edition").arg(&edition).args(colour);
+        let mut rustfmt = call("rustfmt --check --verbose --config-path").arg(SETTINGS);
+        rustfmt = rustfmt.arg("--edition").arg(&edition).args(colour);
         for file in &files {
             rustfmt = rustfmt.arg(file);
         }
