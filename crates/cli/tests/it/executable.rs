@@ -1,5 +1,7 @@
 //! Programs that tests make and start.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

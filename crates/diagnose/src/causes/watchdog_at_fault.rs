@@ -11,11 +11,9 @@ pub(super) const CAUSE: Definition = Definition {
     checked: true,
     against_reliable: Some(|plan, cause| {
         (cause.confidence >= Confidence::Medium).then(|| {
-            match watchdog::is_guard(plan) {
-                true => watchdog::GUARD,
-                false => "tsc=nowatchdog also disables the watchdog, and keeps the warp test between CPUs",
-            }
-            .to_owned()
+            let better =
+                "tsc=nowatchdog also disables the watchdog, and keeps the warp test between CPUs";
+            watchdog::against_nowatchdog(plan).unwrap_or(better).to_owned()
         })
     }),
     remedies: &[

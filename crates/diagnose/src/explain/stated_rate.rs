@@ -7,6 +7,15 @@ use clocksmith_facts::units;
 const BETWEEN: usize = 4;
 /// Bytes of a line from which on its paragraph is prose that was wrapped.
 const WRAPPED: usize = 50;
+/// Beginnings of an item of a list.
+const ITEMS: [&str; 3] = ["- ", "* ", "\u{2022} "];
+/// Beginnings of words before an amount that is a limit: `when the drift exceeds 1 s`.
+const LIMITS: [&str; 7] = ["exceed", "threshold", "limit", "toleran", "below", "above", "alert"];
+/// Beginnings of words before a time after which something is done again: `polled every 64 s`.
+const REPEATED: [&str; 12] = [
+    "poll", "check", "quer", "sync", "resync", "updat", "measur", "prob", "sampl", "scrap", "retr",
+    "run",
+];
 /// Words before the time in which a clock goes wrong by the amount.
 const PER: [&str; 9] = ["per", "every", "each", "a", "an", "/", "in", "over", "within"];
 /// Of these, those that need a word about a difference before them: `in` also says when.
@@ -77,7 +86,7 @@ pub(super) fn of_small(small: &str) -> Option<(f64, String)> {
     let blocks: Vec<String> = text
         .split("\n\n")
         .map(|block| match block.lines().any(|line| line.len() > WRAPPED) {
-            true => block.split_whitespace().collect::<Vec<_>>().join(" "),
+            true => joined(block),
             false => block.to_owned(),
         })
         .collect();
@@ -86,6 +95,17 @@ pub(super) fn of_small(small: &str) -> Option<(f64, String)> {
         .flat_map(|block| block.split(['\n', '?', '!', ';']))
         .flat_map(|line| line.split(". "))
         .find_map(|text| sentence(text, names))
+}
+
+/// A paragraph without its line breaks; each item of a list remains a line.
+fn joined(block: &str) -> String {
+    let mut out = String::with_capacity(block.len());
+    for line in block.lines() {
+        let is_item = ITEMS.iter().any(|sign| line.trim_start().starts_with(sign));
+        out.push(if is_item { '\n' } else { ' ' });
+        out.extend(line.split_whitespace().flat_map(|word| [word, " "]));
+    }
+    out
 }
 
 /// The rate as a sentence, and what follows from it.
@@ -148,6 +168,14 @@ fn sentence(text: &str, names: bool) -> Option<(f64, String)> {
         let per =
             (after..words.len().min(after + BETWEEN + 1)).find(|at| PER.contains(&words[*at]))?;
         let between = &words[after..per];
+        let any_begins = |words: &[&str], with: &[&str]| {
+            words.iter().any(|word| with.iter().any(|begin| word.starts_with(begin)))
+        };
+        if any_begins(between, &REPEATED)
+            || any_begins(&words[at.saturating_sub(BETWEEN)..at], &LIMITS)
+        {
+            return None;
+        }
         // `drifts 7 minutes in a week`: the verb may be before the amount.
         let is_verb = |word: &&str| VERBS.iter().any(|verb| word.starts_with(verb));
         let led = words[at.saturating_sub(BETWEEN)..at].iter().any(is_verb);
@@ -376,6 +404,11 @@ mod tests {
             "the offset of the clock is 400 seconds, shrinking by 5 seconds a minute",
             "we lose 3 packets per second",
             "the clock is fast. It polls 3 times per minute",
+            "reads the host's time and steps the clock when its drift exceeds 1s\n- checks every 30s, and when the guest was restored",
+            "a keeper for the clock of the guest:\n- sets it when its drift is 1s, of whatever sign\n- every 30s, and at once after a restore",
+            "the vm clock drift must stay below 1s, polled every 64s",
+            "alert if clock drift exceeds 5s, checked every 10 minutes",
+            "the clock drift is 5s, measured every 10 minutes",
         ] {
             assert!(of_small(text).is_none(), "{text}: {:?}", of_small(text));
         }

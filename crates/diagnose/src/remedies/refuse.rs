@@ -16,8 +16,10 @@ pub(super) fn refuse(plan: &mut Plan<'_>) {
         plan.refuse(&table::TSC_RELIABLE, vec![cause], &because);
     }
     let case = plan.case;
-    if plan.has(CauseId::WatchdogAtFault) && watchdog::is_guard(plan) {
-        plan.refuse(&table::TSC_NOWATCHDOG, vec![CauseId::WatchdogAtFault], watchdog::GUARD);
+    if plan.has(CauseId::WatchdogAtFault)
+        && let Some(because) = watchdog::against_nowatchdog(plan)
+    {
+        plan.refuse(&table::TSC_NOWATCHDOG, vec![CauseId::WatchdogAtFault], because);
     }
     if case.tsc_differed_and_kept() && !case.tsc_is_current() {
         let because = "the watchdog found that the TSC differs from its reference, and this kernel \

@@ -88,12 +88,22 @@ fn is_open(plan: &Plan<'_>) -> bool {
 }
 
 /// The reason against the parameters that disable the watchdog.
-pub(crate) const GUARD: &str = "the TSC of this processor may stop in idle states or change its rate, and the watchdog is the only check of it";
+const GUARD: &str = "the TSC of this processor may stop in idle states or change its rate, and the watchdog is the only check of it";
+
+/// The reason against them if an earlier boot found a fault of the TSC.
+const EARLIER: &str = "the log of an earlier boot reports a fault of the TSC (a warp between CPUs, or a reason for which the kernel gives \
+     it up): without the watchdog only the tests at boot would find it again";
+
+/// Whether the log of another boot reports a fault of the TSC. A user can write lines that look like a boot to system logs, and so
+/// hide the kernel's messages before them.
+fn had_fault(plan: &Plan<'_>) -> bool {
+    plan.case.log().is_some_and(|log| log.had_tsc_fault)
+}
 
 /// Whether the watchdog is the only check of a TSC that may stop in idle states or change its rate: on hardware, the kernel marks
 /// such a TSC by itself only if it drives the idle states by ACPI's or its own tables (`tsc_check_state()` in
 /// drivers/acpi/processor_idle.c; intel_idle marks states of ACPI's tables since 6.14).
-pub(crate) fn is_guard(plan: &Plan<'_>) -> bool {
+fn is_guard(plan: &Plan<'_>) -> bool {
     let machine = plan.case.machine;
     !plan.case.in_guest() && (!machine.nonstop_tsc.value || !machine.constant_tsc.value)
 }
@@ -110,8 +120,20 @@ fn on_condition(plan: &Plan<'_>, offer: Offer) -> Offer {
     }
 }
 
+/// The reason against disabling the watchdog, if there is one besides the causes.
+pub(crate) fn against_nowatchdog(plan: &Plan<'_>) -> Option<&'static str> {
+    if is_guard(plan) {
+        return Some(GUARD);
+    }
+    had_fault(plan).then_some(EARLIER)
+}
+
 pub(super) fn nowatchdog(plan: &Plan<'_>) -> Option<Offer> {
-    if !innocent(plan) || unwatched_by_parameter(plan) || tested(plan) || is_guard(plan) {
+    if !innocent(plan)
+        || unwatched_by_parameter(plan)
+        || tested(plan)
+        || against_nowatchdog(plan).is_some()
+    {
         return None;
     }
     let word = "tsc=nowatchdog";
@@ -123,7 +145,8 @@ pub(super) fn reliable(plan: &Plan<'_>) -> Option<Offer> {
     let kernel = &plan.case.machine.kernel;
     let newer = kernel.is_assumed() || Feature::TscNowatchdog.of(&kernel.value);
     let hyperv = plan.case.hypervisor() == Some(HypervisorKind::Hyperv);
-    let is_needed = unwatched_by_parameter(plan) || tested(plan) || is_guard(plan);
+    let is_needed =
+        unwatched_by_parameter(plan) || tested(plan) || against_nowatchdog(plan).is_some();
     if !innocent(plan) || newer || hyperv || is_needed {
         return None;
     }

@@ -93,6 +93,9 @@ fn vdso_of_32_bits_does_not_read_xen_before_its_own_path() {
     }
 }
 
+const RECENT: &str =
+    "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz (family: 0x6, model: 0x8e, stepping: 0xa)";
+
 #[test]
 fn watchdog_is_kept_where_nothing_else_finds_a_tsc_that_stops() {
     let log = |processor: &str, more: &str| {
@@ -120,11 +123,21 @@ fn watchdog_is_kept_where_nothing_else_finds_a_tsc_that_stops() {
         "",
     ));
     assert!(old.refused_because.unwrap().contains("the watchdog is the only check"));
-    let recent = nowatchdog(&log(
-        "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz (family: 0x6, model: 0x8e, stepping: 0xa)",
-        "",
-    ));
+    let recent = nowatchdog(&log(RECENT, ""));
     assert_eq!(recent.refused_because, None);
+    // An earlier boot found that the TSCs differ, before that one or before lines that only look like it.
+    let faults = [
+        "checking TSC synchronization [CPU#0 -> CPU#1]:\n[    0.300100] Measured 7420 cycles TSC warp between CPUs, turning off TSC clock.\n",
+        "tsc: Marking TSC unstable due to check_tsc_sync_source failed\n",
+        "tsc: Marking TSC unstable due to TSC halts in idle\n",
+    ];
+    for fault in faults {
+        let earlier = format!(
+            "[    0.000000] Linux version 5.6.0-1-amd64 (a@b) (gcc 9.3.0) #1 SMP\n[    0.300000] {fault}"
+        );
+        let after = nowatchdog(&(earlier + &log(RECENT, "")));
+        assert!(after.refused_because.unwrap().contains("an earlier boot"), "{fault}");
+    }
     assert!(!recent.instructions.iter().any(|text| text.contains("nonstop_tsc")));
     let unknown = log("x", "").replace("[    0.100000] smpboot: CPU0: x\n", "");
     let unknown = nowatchdog(&unknown);

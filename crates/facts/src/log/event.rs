@@ -514,6 +514,24 @@ impl Event {
         )
     }
 
+    /// Whether it reports a fault of a TSC: a warp between CPUs, or a property for which the kernel gives it up.
+    pub(crate) fn is_tsc_fault(&self) -> bool {
+        match self {
+            Self::Warp { .. } => true,
+            Self::TscUnstable(reason) => matches!(
+                reason,
+                UnstableReason::Unsynchronized
+                    | UnstableReason::SyncFailed
+                    | UnstableReason::CpufreqChanges
+                    | UnstableReason::HaltsInIdle
+                    | UnstableReason::KvmBackwards
+                    | UnstableReason::UvBios
+                    | UnstableReason::RunningSlowly
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether the kernel printed it, and not a file or a command.
     #[must_use]
     pub fn is_printed(&self) -> bool {

@@ -1,9 +1,10 @@
 //! Records with names of fields: `journalctl -o json`, `-o json-pretty`, `-o export` and `-o verbose`, `dmesg --json`, and
 //! the formats of log stores, containers and clouds.
 
-use super::prefix::facility::is_other;
+use super::prefix::facility::{is_other, of_pair};
 use super::prefix::strip;
 use super::wall;
+use crate::paste::is_kernel_log;
 use serde_json::Value;
 
 /// Names of the field that contains the message or the line; the first one is used.
@@ -18,17 +19,14 @@ const MESSAGE: [&str; 9] = [
     "@message",
     "short_message",
 ];
-/// Names of fields, besides those of journald, that name the program of a line.
-const PROGRAM: [&str; 8] = [
-    "syslog_identifier",
-    "ident",
-    "program",
-    "programname",
-    "appname",
-    "app_name",
-    "syslogtag",
-    "process_name",
-];
+/// Names of fields, besides those of journald, that name the program of a line. Graylog puts `_` before names.
+const PROGRAM: [&str; 7] =
+    ["syslog_identifier", "ident", "program", "programname", "appname", "app_name", "syslogtag"];
+/// Names of objects whose `name` is that of a program (`process.name` of the Elastic Common Schema), or with `_name` behind
+/// it. Not `service`: Loki gives any stream a `service_name`.
+const OF_PROGRAM: [&str; 3] = ["process", "container", "application"];
+/// Names of fields that have the path of the file in which a line was, and of objects with such a `path`.
+const FILES: [&str; 6] = ["filename", "file", "file_path", "log_path", "path", "source"];
 /// Names of fields, besides those of journald, that have the date as text.
 const DATES: [&str; 4] = ["@timestamp", "timestamp", "ts", "time"];
 /// Maximum depth of nested objects.
@@ -57,7 +55,7 @@ pub(super) struct Record {
     transport: Option<String>,
     identifier: Option<String>,
     facility: Option<String>,
-    /// Whether a field of a log store names a facility other than the kernel's.
+    /// Whether a field of a log store names a facility other than the kernel's, or a file without the kernel's lines.
     foreign: bool,
     program: Option<String>,
     /// Whether journald names the process that sent it.
@@ -93,15 +91,24 @@ impl Record {
             | "facility_name"
             | "log.syslog.facility.name"
             | "log.syslog.facility.code"
-            | "facility_num" => {
-                self.foreign |= is_other(value);
+            | "facility_num" => self.foreign |= !may_be_the_kernels(value),
+            // `transport: stdout`, as Promtail names the field of journald.
+            "transport" if TRANSPORTS.contains(&value) => self.transport = text(),
+            // `system.user.info`: Fluentd adds the facility and the level to its own name.
+            "tag" => {
+                let pair = value.rmatch_indices('.').nth(1).and_then(|(at, _)| value.get(at + 1..));
+                let facility = pair.and_then(of_pair);
+                self.foreign |= facility.is_some_and(is_other);
             }
             "pri" => self.priority = value.parse().ok(),
             "time" if value.trim().parse::<f64>().is_ok() => self.time = value.trim().parse().ok(),
             "_SOURCE_MONOTONIC_TIMESTAMP" => self.monotonic_us = value.parse().ok(),
             "__REALTIME_TIMESTAMP" => self.realtime_us = value.parse().ok(),
             _ if DATES.contains(&name) => self.date = text(),
-            _ if PROGRAM.contains(&name) => self.program = text(),
+            _ if is_of_program(name) => self.program = text(),
+            _ if is_of_file(name) => {
+                self.foreign |= value.starts_with('/') && !is_kernel_log(value);
+            }
             _ => {}
         }
         false
@@ -124,12 +131,13 @@ impl Record {
         // `dmesg --json`.
         let of_dmesg = self.priority.is_some() && self.time.is_some();
         let sure = of_journal == Some(true) || of_dmesg;
-        let program = self.program.as_deref().is_some_and(|name| !name.starts_with("kernel"));
+        let program = self.program.as_deref().is_some_and(|name| !is_kernel(name));
         let kernel = own
             // A process chooses its name and its facility, and not whether journald names it.
             && !self.of_process
             && (sure || of_journal.is_none())
-            && !(program && !sure && strip(&message).kernel.is_none());
+            // What looks like a prefix in a program's message is the program's.
+            && (sure || !program);
         #[allow(clippy::cast_precision_loss)]
         let seconds = |us: u64| us as f64 / 1e6;
         let at = self.monotonic_us.map(seconds).or(self.time.filter(|_| of_dmesg));
@@ -138,10 +146,16 @@ impl Record {
         Some(Message { message, at, written, kernel, sure })
     }
 
-    fn object(&mut self, value: &Value, depth: usize) {
+    fn object(&mut self, value: &Value, depth: usize, of: &str) {
         let Value::Object(fields) = value else { return };
         for (name, value) in fields {
             match value {
+                // `"process": {"name": "app"}`, `"file": {"path": "/var/log/app.log"}`.
+                Value::String(text)
+                    if matches!(name.as_str(), "name" | "path") && !of.is_empty() =>
+                {
+                    _ = self.set(&format!("{of}.{name}"), text);
+                }
                 Value::String(text) => _ = self.set(name, text),
                 Value::Number(number) => _ = self.set(name, &number.to_string()),
                 // journald writes text that is not UTF-8 as an array of bytes.
@@ -153,17 +167,46 @@ impl Record {
                 }
                 Value::Object(parts) if name == "facility" => {
                     let foreign = |part: &Value| match part {
-                        Value::String(text) => is_other(text),
-                        Value::Number(number) => is_other(&number.to_string()),
+                        Value::String(text) => !may_be_the_kernels(text),
+                        Value::Number(number) => !may_be_the_kernels(&number.to_string()),
                         _ => false,
                     };
                     self.foreign |= parts.values().any(foreign);
                 }
-                Value::Object(_) if depth < DEPTH => self.object(value, depth + 1),
+                Value::Object(_) if depth < DEPTH => self.object(value, depth + 1, name),
                 _ => {}
             }
         }
     }
+}
+
+/// Transports of journald (`_TRANSPORT` in `systemd.journal-fields(7)`).
+const TRANSPORTS: [&str; 6] = ["audit", "driver", "syslog", "journal", "stdout", "kernel"];
+
+/// Whether a field names the program of a line.
+fn is_of_program(name: &str) -> bool {
+    let name = name.strip_prefix('_').unwrap_or(name);
+    let object = name.strip_suffix(".name").or_else(|| name.strip_suffix("_name"));
+    PROGRAM.contains(&name) || object.is_some_and(|object| OF_PROGRAM.contains(&object))
+}
+
+/// Whether a field names the file in which a line was.
+fn is_of_file(name: &str) -> bool {
+    let name = name.strip_prefix('_').unwrap_or(name);
+    FILES.contains(&name) || matches!(name, "file.path" | "log.file.path")
+}
+
+/// Whether a program's name is that of the kernel, as syslog writes it: `kernel`, `kernel:`.
+fn is_kernel(program: &str) -> bool {
+    let program = program.trim().trim_end_matches(':');
+    program.is_empty() || matches!(program.split('[').next(), Some("kernel" | "kern" | "klogd"))
+}
+
+/// Whether the facility that a log store names may be the kernel's: a program chooses any name for its own.
+fn may_be_the_kernels(facility: &str) -> bool {
+    let facility = facility.trim().to_ascii_lowercase();
+    let name = facility.split(['.', ' ']).next().unwrap_or_default();
+    !is_other(&facility) && matches!(name, "" | "-" | "0" | "kern" | "kernel" | "unknown" | "null")
 }
 
 /// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, even as an item of a list or after a
@@ -173,7 +216,7 @@ pub(super) fn message(line: &str) -> Option<Message> {
     let end = line.rfind('}').filter(|end| line.len() - end < 8)?;
     let value: Value = serde_json::from_str(line.get(begin..=end)?).ok()?;
     let mut record = Record::default();
-    record.object(&value, 0);
+    record.object(&value, 0, "");
     let mut message = record.message()?;
     // After the header of a program.
     message.kernel &= strip(&line[..begin]).kernel != Some(false);
@@ -267,6 +310,17 @@ mod tests {
             "{\"log.syslog.facility.name\":\"user\",\"message\":\"[ 1.000000] tsc: x\"}",
             "{\"log\":{\"syslog\":{\"facility\":{\"code\":1}}},\"message\":\"[ 1.000000] tsc: x\"}",
             "{\"pri\":12,\"time\":1.000000,\"msg\":\"tsc: x\"}",
+            "{\"process\":{\"name\":\"app\"},\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"process.name\":\"app\",\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"container\":{\"id\":\"1\",\"name\":\"web\"},\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"log\":{\"syslog\":{\"appname\":\"app\"}},\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"log\":{\"file\":{\"path\":\"/tmp/app.log\"}},\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"labels\":{\"filename\":\"/srv/app.log\"},\"line\":\"[ 1.000000] tsc: x\"}",
+            "{\"labels\":{\"transport\":\"stdout\"},\"line\":\"[ 1.000000] tsc: x\"}",
+            "{\"tag\":\"system.user.info\",\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"ident\":\"kernelx\",\"message\":\"[ 1.000000] tsc: x\"}",
+            "{\"short_message\":\"[ 1.000000] tsc: x\",\"facility\":\"gelf-rb\"}",
+            "{\"short_message\":\"[ 1.000000] tsc: x\",\"_application_name\":\"app\"}",
         ] {
             assert!(!message(other).unwrap().kernel, "{other}");
         }
@@ -275,7 +329,12 @@ mod tests {
         for own in [
             "\"facility\":\"kern\"",
             "\"_facility\":0",
-            "\"log\":{\"syslog\":{\"facility\":{\"name\":\"kernel\",\"code\":0}}}",
+            "\"log\":{\"syslog\":{\"facility\":{\"name\":\"kernel\",\"code\":0},\"appname\":\"kernel\"}}",
+            "\"process\":{\"name\":\"kernel\"}",
+            "\"log\":{\"file\":{\"path\":\"/var/log/kern.log\"}}",
+            "\"labels\":{\"filename\":\"/var/log/messages\",\"job\":\"varlogs\"}",
+            "\"tag\":\"system.kern.info\",\"ident\":\"kernel\"",
+            "\"source\":\"web-1\",\"syslogtag\":\"kernel:\"",
         ] {
             assert!(
                 message(&format!("{{{own},\"message\":\"[ 1.000000] tsc: x\"}}")).unwrap().kernel,

@@ -108,6 +108,15 @@ pub(crate) fn changes_clocksource(text: &str) -> bool {
     parse::parse(message, parse::Groups::of(message)).is_some_and(|it| it.changes_clocksource())
 }
 
+/// The words of a message that changes the clocksource in use, of which a serial line lost the end of the time stamp and the
+/// beginning: `[  524.30source: Switched to clocksource hpet`.
+pub(crate) fn damaged_change(text: &str) -> Option<&str> {
+    const CHANGES: [&str; 3] =
+        ["Switched to clocksource ", "Marking clocksource ", "Marking TSC unstable due to "];
+    let message = prefix::behind_damaged(text.trim_start())?;
+    CHANGES.iter().find_map(|words| message.find(words)).map(|at| &message[at..])
+}
+
 /// The program that wrote a line: the one that the header of a system log names, or that the line itself names with its
 /// number (`chronyd[7]: ...`); empty for a field of the journal, which names its program elsewhere.
 pub(crate) fn writer(line: &str) -> Option<&str> {
@@ -204,6 +213,10 @@ pub struct KernelLog {
     /// which a person may have typed.
     #[serde(skip)]
     pub change_cut: Option<u64>,
+    /// Whether a message of any boot reports a fault of a TSC. A user who invents a boot hides the messages before it,
+    /// and not this.
+    #[serde(skip)]
+    pub had_tsc_fault: bool,
     /// The lines below the last record of the kernel after which another clocksource may be in use.
     #[serde(skip)]
     pub later: Vec<Later>,

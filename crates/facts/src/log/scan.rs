@@ -6,6 +6,7 @@
 
 mod boots;
 mod forwarded;
+mod headers;
 mod input;
 mod inside;
 mod machine;
@@ -32,6 +33,7 @@ use super::spans;
 use super::store::{self, Store};
 use super::{KernelLog, LogError, cut, further, journal, order, transcript, unstamped};
 use boots::Boot;
+use headers::Headers;
 use input::Input;
 use machine::Machine;
 use shell::{is_configured, is_expected, is_of_command_above, is_refused, is_suggested};
@@ -88,8 +90,8 @@ struct Scanner {
     prefixed: bool,
     /// Whether headers in this log name the kernel.
     named: bool,
-    /// Whether a header with the kernel's name has one host.
-    direct: bool,
+    /// The headers of system logs.
+    headers: Headers,
     /// Whether the kernel's own lines are in this log, marked by a header.
     own: bool,
     last_at: Option<f64>,
@@ -156,7 +158,7 @@ impl Scanner {
             context: 0,
             prefixed: false,
             named: false,
-            direct: false,
+            headers: Headers::default(),
             own: false,
             last_at: None,
             banner: None,
@@ -305,13 +307,11 @@ impl Scanner {
             Some(entry) => strip(&entry.message),
             None => strip(raw),
         };
-        // Beside lines of the kernel under one name of a host, those under two are of a program.
-        if line.named && line.kernel == Some(true) {
-            if line.relayed && self.direct {
-                return end;
-            }
-            self.direct |= !line.relayed;
+        // Beside lines with fewer words before the name of their writer, the further ones are a part of a program's name.
+        if line.kernel == Some(true) && self.headers.has_fewer(&line) {
+            return end;
         }
+        self.headers.note(&line);
         // If headers name the kernel, a line with a date and without such a header is of a program.
         self.named |= line.named && line.kernel == Some(true);
         if line.kernel == Some(false) || line.dated && line.kernel.is_none() && self.named {
@@ -482,6 +482,7 @@ impl Scanner {
             self.log.last_at = at;
         }
         self.captures |= captures(&event);
+        self.log.had_tsc_fault |= event.is_tsc_fault();
         self.runs_elsewhere(&event);
         self.log.looks_like_kernel = true;
         self.told = Some(event.kind());

@@ -6,6 +6,7 @@ use super::event::Event;
 use super::parse::{after, find, word};
 use crate::names;
 use crate::ntp::NtpState;
+use crate::paste::prints_first;
 
 const COMMANDS: [&str; 15] = [
     "cat ",
@@ -74,7 +75,7 @@ pub(super) fn reading<'a>(
         || head.contains("head ")
         || is_of_talos(head);
     let label = head.trim_start().starts_with('/') && (tail.is_empty() || tail == ":");
-    if !(command && tail.is_empty() || label) {
+    if !(command && tail.is_empty() || label) || prints_first(raw) {
         return None;
     }
     let (line, end) = next()?;

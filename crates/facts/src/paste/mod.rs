@@ -27,6 +27,7 @@ mod ntp_tools;
 mod others;
 mod owner;
 mod packets;
+mod parts;
 mod processor;
 mod prompt;
 mod reprinted;
@@ -55,7 +56,7 @@ use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
-pub(crate) use foreign::{Doubt, Foreign};
+pub(crate) use foreign::{Doubt, Foreign, is_kernel_log};
 pub use headings::{headed, in_time};
 pub use host_rows::table_rows;
 pub(crate) use hosts::is_general as is_general_host;
@@ -65,6 +66,7 @@ pub use mixed::mixed;
 pub use sections::{Section, crowded, older, sections};
 use serde::Serialize;
 use std::ops::Range;
+pub(crate) use sysfs::prints_first;
 pub use systems::other_system;
 
 /// Bytes of a text that are searched for anything but kernel messages.

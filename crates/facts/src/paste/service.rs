@@ -35,13 +35,31 @@ fn unit(line: &str) -> Option<&'static str> {
     UNITS.into_iter().find(|(unit, _)| *unit == name).map(|(_, program)| program)
 }
 
+fn is_heading(line: &str) -> bool {
+    line.contains(".service -")
+}
+
+/// The program of the unit whose state a line has.
+fn program_at(page: &Page<'_>, at: usize) -> Option<&'static str> {
+    let mut above = (at.saturating_sub(AROUND)..at).rev().map(|number| page.line(number));
+    above.find(|line| is_heading(line)).and_then(unit)
+}
+
+/// Whether the text shows the unit of another time daemon that runs: then the first one need not.
+fn another_runs(page: &Page<'_>, program: &str) -> bool {
+    (0..page.len())
+        .filter(|number| page.line(*number).trim_start().starts_with("Active: active (running)"))
+        .any(|number| program_at(page, number).is_some_and(|other| other != program))
+}
+
 fn status(page: &mut Page<'_>, at: usize) -> usize {
     if !page.line(at).trim_start().starts_with("Active: ") {
         return 0;
     }
-    let is_heading = |line: &str| line.contains(".service -");
-    let mut above = (at.saturating_sub(AROUND)..at).rev().map(|number| page.line(number));
-    let Some(program) = above.find(|line| is_heading(line)).and_then(unit) else { return 0 };
+    let Some(program) = program_at(page, at) else { return 0 };
+    if another_runs(page, program) {
+        return 1;
+    }
     let mut condition = None;
     let mut has_ended = false;
     for number in at + 1..page.len().min(at + 1 + AROUND) {
@@ -141,6 +159,11 @@ mod tests {
         assert_eq!(told(ended).remarks[0].what, What::Ended);
         let failed = ended.replace("inactive (dead)", "failed");
         assert_eq!(told(&failed).remarks[0].what, What::NotRunning { condition: None });
+        let running = "● chronyd.service - NTP\n   Active: active (running)\n";
+        assert!(
+            !read(&format!("{ended}$ systemctl status chronyd\n{running}")).told.source.is_known()
+        );
+        assert!(!read(&format!("{running}\n{ended}")).told.source.is_known());
         for other in [
             "● sshd.service - SSH\n   Active: inactive (dead)\n",
             "   Active: inactive (dead)\n",

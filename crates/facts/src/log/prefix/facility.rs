@@ -34,7 +34,7 @@ pub(in crate::log) fn is_other(value: &str) -> bool {
 }
 
 /// The facility in `user.notice`.
-pub(super) fn of_pair(word: &str) -> Option<&str> {
+pub(in crate::log) fn of_pair(word: &str) -> Option<&str> {
     let (name, level) = word.split_once('.')?;
     let known = name == "kern" || NAMES.contains(&name);
     (known && super::LEVELS.contains(&level)).then_some(name)

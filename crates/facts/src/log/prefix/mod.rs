@@ -12,7 +12,7 @@ mod vendor;
 
 use super::parse::begins_like_kernel;
 use stamp::seconds;
-pub(super) use stamp::{printk_stamp, stamp_and_message};
+pub(super) use stamp::{behind_damaged, printk_stamp, stamp_and_message};
 
 /// A line without its prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,8 +30,11 @@ pub(crate) struct Stripped<'a> {
     pub(crate) dated: bool,
     /// Whether a header names the program that wrote the line.
     pub(crate) named: bool,
-    /// Whether the header names two hosts: a relay, or a program that begins its name with that of the host.
-    pub(crate) relayed: bool,
+    /// The words between the date and the name of the writer in a header: that of the host, of a relay before it, or
+    /// those with which a program begins its name.
+    pub(crate) words: usize,
+    /// The first of these words.
+    pub(crate) host: Option<&'a str>,
     /// Whether that program is not the kernel: a time stamp after its name shows that it forwarded a line of some
     /// kernel.
     pub(crate) program: bool,
@@ -74,6 +77,9 @@ pub(crate) fn strip(line: &str) -> Stripped<'_> {
             out = listed;
         } else if is_behind_a_name(rest) {
             out.kernel = Some(false);
+        } else if let Some((message, header)) = listed(rest, out).filter(|(_, it)| it.words > 0) {
+            rest = message;
+            out = header;
         } else if let Some((at, message)) = embedded_stamp(rest) {
             out.at = Some(at);
             out.kernel = Some(!is_behind_a_header(rest));
@@ -259,6 +265,10 @@ fn container(rest: &str) -> Option<&str> {
 
 /// `[    1.234567]`, `[ T0]`, `[    C1]`, `[Wed Dec 22 08:37:21 2021]`; not `[Firmware Bug]`.
 fn bracket<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    if let Some(message) = behind_damaged(rest).filter(|message| begins_like_kernel(message)) {
+        out.kernel = Some(true);
+        return Some(message);
+    }
     let end = rest.find(']').filter(|end| *end < 48)?;
     let inside = rest[1..end].trim();
     // `dmesg -d`: `[    5.140900 <    0.000012>]`, even after a date.

@@ -18,6 +18,23 @@ pub(in crate::log) fn stamp_and_message(raw: &[u8]) -> Option<(f64, &[u8])> {
     (stamp >= 0.0).then(|| (stamp, rest[end + 1..].trim_ascii_start()))
 }
 
+/// The text behind a time stamp whose end was lost on a serial line: `[    0.159arch_timer: ...`.
+pub(in crate::log) fn behind_damaged(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('[')?.trim_start();
+    let (whole, rest) = inside.split_once('.')?;
+    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = rest.len() - behind.len();
+    let is_number =
+        !whole.is_empty() && whole.len() <= 8 && whole.bytes().all(|b| b.is_ascii_digit());
+    // `[1.5s] `, `[ 0.1x]`: other programs' stamps.
+    let ends = behind.bytes().take(12).any(|b| b == b']');
+    (is_number
+        && (1..=6).contains(&digits)
+        && !ends
+        && behind.starts_with(|c: char| c.is_ascii_alphabetic()))
+    .then_some(behind)
+}
+
 /// `12.345678`: digits, a point, three to nine digits.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     // Some languages write a comma.

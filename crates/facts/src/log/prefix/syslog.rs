@@ -61,6 +61,10 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
     };
     let names: Vec<&str> = after[..colon].split_whitespace().collect();
     let ident = names.last()?;
+    if names.len() > out.words {
+        out.words = names.len() - 1;
+        out.host = names.first().copied().filter(|_| out.words > 0);
+    }
     if names.len() > 3 {
         // A relay puts its own name before the whole header.
         let relayed = || after.split_once(' ').is_some_and(|(_, rest)| date::take(rest).is_some());
@@ -88,7 +92,6 @@ fn header<'a>(after: &'a str, month: bool, out: &mut Stripped<'a>) -> Option<&'a
         super::facility::of_pair(name.trim_matches(['<', '>'])).is_some_and(|name| name != "kern")
     };
     out.foreign |= names.iter().any(is_pair);
-    out.relayed = matches!(names[..], [first, second, _] if first == second);
     let is_kernel = is_kernel(ident) && !is_inside && after[..colon].ends_with(ident);
     out.kernel = Some(is_kernel);
     out.named = true;

@@ -168,22 +168,6 @@ mod tests {
     }
 
     #[test]
-    fn name_of_the_host_before_that_of_the_kernel_is_a_programs_beside_the_kernels_own_lines() {
-        let line = |host: &str, name: &str| {
-            format!(
-                "Nov 30 09:00:00 {host} kernel: [    9.000000] clocksource: Switched to clocksource {name}\n"
-            )
-        };
-        let last = |text: &str| {
-            let log = KernelLog::scan(text.as_bytes(), "log").unwrap();
-            log.entries.last().map(|entry| entry.event.clone())
-        };
-        let switched = |name: &str| Some(Event::Switched(name.to_owned()));
-        assert_eq!(last(&(line("db1", "tsc") + &line("db1 db1", "hpet"))), switched("tsc"));
-        assert_eq!(last(&(line("db1 db1", "tsc") + &line("db1 db1", "hpet"))), switched("hpet"));
-    }
-
-    #[test]
     fn console_of_a_guest_between_the_lines_of_its_host_is_left_out() {
         for front in [
             "virtqemud[2210]: console vm-a: ",

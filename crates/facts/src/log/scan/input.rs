@@ -1,7 +1,7 @@
 //! The input of the scan: a text without the formatting of mailers, web pages, log stores and terminals, whose first
 //! window is in the order of time if its lines show it.
 
-use super::Scanner;
+use super::{Headers, Scanner};
 use crate::log::afterwards::{By, Later};
 use crate::log::columns::Columns;
 use crate::log::pieces::Given;
@@ -233,6 +233,7 @@ impl Scanner {
             self.doubt = newest_first::doubt(input.window());
         }
         self.columns = Columns::of(input.window());
+        self.headers = Headers::of(input.window());
     }
 
     /// Continues with the text without its older boots.

@@ -31,7 +31,7 @@ pub(super) fn heading(line: &str, after_blank: bool) -> Option<Heading> {
         && (is_of_tail || path.starts_with(['/', '~']) && path[1..].contains('/'))
         && !path.contains(|c: char| c.is_whitespace() || "|,;:=()\"'".contains(c));
     is_path.then(|| {
-        let is_kernels = logs::is_log(path)
+        let is_kernels = logs::is_kernel_log(path)
             || logs::is_virtual(path)
             || path.contains("/sys/devices/") && path.starts_with("/host");
         if is_kernels { Heading::Kernel } else { Heading::Other }

@@ -3,7 +3,8 @@
 //! with the kernel's stamp came from the console. All others may print what a user wrote, and a list of them is never
 //! complete.
 
-use super::parts::{Command, pipelines};
+use super::kernel_log;
+use crate::paste::parts::{Command, pipelines};
 
 /// What a command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -247,10 +248,14 @@ fn of_command(command: &Command, depth: u8) -> Prints {
     let Some(name) = name(command.program()) else { return Prints::Others };
     let has = |wanted: &str| command.rest().any(|word| word == wanted);
     if name == "dmesg" {
-        return of_dmesg(command);
+        return kernel_log::of_dmesg(command);
     }
     if name == "journalctl" {
-        return if is_of_the_kernel_alone(command) { Prints::Log } else { Prints::Others };
+        return if kernel_log::is_of_the_kernel_alone(command) {
+            Prints::Log
+        } else {
+            Prints::Others
+        };
     }
     if LOGS.contains(&name) {
         return Prints::Log;
@@ -273,7 +278,6 @@ fn of_command(command: &Command, depth: u8) -> Prints {
         }
         "systemctl" => command.rest().any(|word| OF_SYSTEMCTL.contains(&word)),
         "virsh" => ["console", "start", "create", "reboot", "reset"].iter().any(|word| has(word)),
-        "lxc" | "qm" => false,
         "ipmitool" => has("sol"),
         "screen" => command.rest().any(|word| word.starts_with("/dev/")),
         "make" => command.rest().any(|word| {
@@ -293,65 +297,6 @@ fn is_emulator(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-fn of_dmesg(command: &Command) -> Prints {
-    let mut words = command.rest();
-    while let Some(word) = words.next() {
-        let file = match word {
-            "-F" | "--file" | "-K" | "--kmsg-file" => words.next(),
-            _ => word.strip_prefix("--file=").or_else(|| word.strip_prefix("--kmsg-file=")),
-        };
-        if file.is_some_and(|file| !is_log(file)) {
-            return Prints::Others;
-        }
-    }
-    if command.input.is_some() { Prints::Others } else { Prints::Log }
-}
-
-/// Whether `journalctl` prints the kernel's lines, or shows who wrote each: no filter names another writer, and the
-/// format has the writer.
-fn is_of_the_kernel_alone(command: &Command) -> bool {
-    let words: Vec<&str> = command.rest().collect();
-    // `-ku app`, `-fu app`.
-    let has_letter = |letter: char| {
-        words.iter().any(|word| {
-            word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter)
-        })
-    };
-    let begins =
-        |texts: &[&str]| words.iter().any(|word| texts.iter().any(|text| word.starts_with(text)));
-    let of_kernel = || has_letter('k') || begins(&["--dmesg", "_TRANSPORT=kernel"]);
-    // Fields of the journal are in capitals.
-    let fields = || {
-        words.iter().any(|word| {
-            word.split_once('=').is_some_and(|(field, value)| {
-                field.starts_with(|c: char| c == '_' || c.is_ascii_uppercase())
-                    && (field, value) != ("_TRANSPORT", "kernel")
-                    && field != "_BOOT_ID"
-            })
-        })
-    };
-    let names_another = begins(&["--unit", "--user", "--identifier", "--facility", "--machine"])
-        || has_letter('u')
-        || has_letter('t')
-        || has_letter('M')
-        || fields();
-    let elsewhere = words.iter().zip(words.iter().skip(1).chain(&[""])).any(|(word, next)| {
-        let place = match *word {
-            "-D" | "--directory" | "--file" | "-i" => Some(*next),
-            _ => word.strip_prefix("--directory=").or_else(|| word.strip_prefix("--file=")),
-        };
-        place.is_some_and(|place| {
-            !["/var/log/", "/run/log/", "/mnt/", "/media/", "/sysroot/"]
-                .iter()
-                .any(|known| place.starts_with(known))
-        })
-    });
-    let hides_writer =
-        words.windows(2).any(|pair| matches!(pair[0], "-o" | "--output") && pair[1] == "cat")
-            || begins(&["-ocat", "--output=cat"]);
-    !names_another && !elsewhere && (of_kernel() || !hides_writer)
-}
-
 /// What a program prints that shows files: all of them have to be the kernel's.
 fn of_files(command: &Command, has_pattern: bool) -> Prints {
     let named = command.rest().any(|word| word.starts_with("-e") || word.starts_with("--regexp"));
@@ -366,18 +311,19 @@ fn of_files(command: &Command, has_pattern: bool) -> Prints {
         return Prints::Nothing;
     }
     // A word that is a value of an option looks like no file.
-    let looks = |word: &&str| word.contains('/') || word.contains('.') || is_log(word);
+    let looks = |word: &&str| word.contains('/') || word.contains('.') || is_kernel_log(word);
     let files: Vec<&str> =
         if words.iter().any(looks) { words.into_iter().filter(looks).collect() } else { words };
-    if !files.is_empty() && files.iter().all(|file| is_virtual(file) && !is_log(file)) {
+    if !files.is_empty() && files.iter().all(|file| is_virtual(file) && !is_kernel_log(file)) {
         return Prints::Nothing;
     }
-    let are_logs = !files.is_empty() && files.iter().all(|file| is_log(file) || is_virtual(file));
+    let are_logs =
+        !files.is_empty() && files.iter().all(|file| is_kernel_log(file) || is_virtual(file));
     if are_logs { Prints::Log } else { Prints::Others }
 }
 
 /// Whether a file is a log with the kernel's lines, as its name says.
-pub(super) fn is_log(path: &str) -> bool {
+pub(crate) fn is_kernel_log(path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     NAMES.iter().any(|part| name.contains(part))

@@ -14,20 +14,21 @@ mod fields;
 mod files;
 mod fronts;
 mod json;
+mod kernel_log;
 mod labels;
 mod logs;
-mod parts;
 mod readings;
 mod rows;
 mod speakers;
 
 use super::machines;
-use crate::log::{changes_clocksource, has_keyword, line_text, strip_prefix};
+use crate::log::{changes_clocksource, damaged_change, has_keyword, line_text, strip_prefix};
 use crate::names;
 use commands::Listing;
 pub(super) use evidence::Prompts;
 use fields::Free;
 use files::Heading;
+pub(crate) use logs::is_kernel_log;
 use readings::Reads;
 use rows::Table;
 
@@ -55,6 +56,38 @@ enum Block {
     Rows(Table),
 }
 
+/// What a text begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Begin {
+    /// Neither of the others, so far.
+    #[default]
+    Open,
+    /// A record of a log, in any decoration.
+    Log,
+    /// A heading, a fence or a comment of a document.
+    Document,
+}
+
+impl Begin {
+    /// What a line shows of it.
+    fn of(line: &[u8]) -> Self {
+        let trimmed = line.trim_ascii_start();
+        if [&b"## "[..], b"### ", b"```", b"~~~", b"**", b"<!--"]
+            .iter()
+            .any(|sign| trimmed.starts_with(sign))
+        {
+            return Self::Document;
+        }
+        let bracket = line.iter().position(|byte| *byte == b'[');
+        let stamped =
+            bracket.is_some_and(|at| matches!(line.get(at + 1), Some(b' ' | b'0'..=b'9')));
+        match stamped || memchr::memmem::find(line, b"kernel:").is_some() {
+            true => Self::Log,
+            false => Self::Open,
+        }
+    }
+}
+
 /// A line that looks like a message of the kernel about another clocksource, or like a reading, and is covered: it leaves
 /// open which one is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +98,8 @@ pub(crate) struct Doubt {
     pub(crate) wanted: Option<String>,
 }
 
+/// Bytes of a time stamp of the kernel, at most.
+const STAMP: usize = 16;
 /// Characters of a command that a doubt shows.
 const SHOWN: usize = 60;
 
@@ -76,6 +111,8 @@ pub(crate) struct Foreign {
     blank: bool,
     /// Lines that a comment of HTML can still have.
     comment: u8,
+    /// What the text begins with.
+    begin: Begin,
     free: json::Free,
     fields: fields::Fields,
     hosts: fronts::Hosts,
@@ -102,11 +139,18 @@ impl Foreign {
     /// like a message of the kernel about another clocksource: a name of a file may look so, and the kernel prints on a
     /// console at any time.
     pub(crate) fn line(&mut self, line: &mut [u8]) -> Option<Doubt> {
-        if self.is_commented(line) {
-            return None;
+        if self.begin == Begin::Open {
+            self.begin = Begin::of(line);
+        }
+        if let Some(doubt) = self.commented(line) {
+            return doubt;
         }
         if let Some(doubt) = self.on_a_console(line) {
             return doubt;
+        }
+        let is_damaged = line.starts_with(b"[") && !line.iter().take(STAMP).any(|b| *b == b']');
+        if is_damaged && let Some(change) = damaged_change(&line_text(line)) {
+            return Some(Doubt { below: None, wanted: named(change) });
         }
         if self.is_of_the_log(line) {
             return None;
@@ -167,12 +211,14 @@ impl Foreign {
     }
 
     /// Covers a comment of HTML, which Markdown does not show: `<!-- ... -->`, from the beginning of a line. In the output of
-    /// a command that prints names, a user can have chosen the signs, to hide what follows.
-    fn is_commented(&mut self, line: &mut [u8]) -> bool {
+    /// a command that prints names, and in a log, a user can have chosen the signs, to hide what follows; the same in a
+    /// log inside a document, so that a hidden change leaves a doubt.
+    fn commented(&mut self, line: &mut [u8]) -> Option<Option<Doubt>> {
         let begin = line.len() - line.trim_ascii_start().len();
         if self.comment == 0 {
-            if !line[begin..].starts_with(b"<!--") || matches!(self.block, Block::Of(_)) {
-                return false;
+            let may_be_chosen = self.begin == Begin::Log || matches!(self.block, Block::Of(_));
+            if !line[begin..].starts_with(b"<!--") || may_be_chosen {
+                return None;
             }
             self.comment = COMMENT;
         }
@@ -182,8 +228,13 @@ impl Foreign {
             self.comment = 0;
         }
         let end = end.map_or(line.len(), |end| end + 3);
-        line[..end].iter_mut().filter(|byte| **byte > b' ').for_each(|byte| *byte = COVER);
-        true
+        let text = line_text(&line[..end]);
+        let message = text.trim_matches(['>', '<', '!', '-', ' ', '\t', '\r']);
+        let is_change = strip_prefix(message).1 && changes_clocksource(message);
+        let doubt = is_change.then(|| Doubt { below: None, wanted: named(message) });
+        drop(text);
+        cover_all(&mut line[..end]);
+        Some(doubt)
     }
 
     /// Whether a line begins with a time stamp of the kernel, outside of the output of a command; nearly all lines of a log

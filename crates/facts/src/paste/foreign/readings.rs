@@ -2,7 +2,7 @@
 //! directory of sysfs: a path that ends alike is a file that anyone wrote, and so is what a container shows at that path.
 
 use super::logs;
-use super::parts::{Command, pipelines};
+use crate::paste::parts::{Command, pipelines};
 
 /// Where sysfs has the files.
 const PLACE: &str = "/sys/devices/system/clocksource";

@@ -226,7 +226,9 @@ fn comment_of_html_is_not_shown_and_hides_nothing_else() {
         format!(
             "```\n[    4.240000] clocksource: Switched to clocksource tsc\n```\n<!--\n{stamped}\n-->\n"
         ),
-        format!("[    4.240000] clocksource: Switched to clocksource tsc\n<!-- {stamped} -->\n"),
+        format!(
+            "### dmesg\n\n[    4.240000] clocksource: Switched to clocksource tsc\n\n<!-- {stamped} -->\n"
+        ),
         format!("{own}<!-- {stamped} -->\n"),
     ] {
         assert_eq!(shown(&text), ["tsc"], "{text}");
@@ -236,6 +238,16 @@ fn comment_of_html_is_not_shown_and_hides_nothing_else() {
     assert_eq!(shown(&names), ["hpet"]);
     let open = format!("<!--\n{}{other}", "x\n".repeat(100));
     assert_eq!(shown(&open), ["hpet"]);
+    // Nor does a further line of a message, in a log; in a document it leaves a doubt.
+    let first = "[    4.240000] clocksource: Switched to clocksource tsc\n";
+    for front in ["", "> ", "   12  ", "Nov 30 09:00:00 db1 kernel: "] {
+        let log = format!(
+            "{front}{first}{front}[   90.000000] usb 1-2: Product: x\n{front}<!--\n{front}{stamped}\n"
+        );
+        assert_eq!(shown(&log), ["hpet", "tsc"], "{log}");
+    }
+    let log = format!("```\n{first}[   90.000000] usb 1-2: Product: x\n<!--\n{stamped}\n```\n");
+    assert_eq!(shown_and_open(&log), (vec!["tsc".to_owned()], vec![None]));
 }
 
 #[test]
@@ -366,4 +378,28 @@ fn words_of_a_user_on_a_console_leave_the_clocksource_open() {
         let text = format!("{own}{line}\n[90001.000000] x\n");
         assert_eq!(shown(&text), ["hpet", "tsc"], "{line}");
     }
+}
+
+#[test]
+fn damaged_time_stamp_before_a_change_leaves_it_open() {
+    let own = "[    4.240000] clocksource: Switched to clocksource tsc\n";
+    for damaged in [
+        "[  524.30source: Switched to clocksource hpet",
+        "[  524.30source: timekeeping watchdog: Marking clocksource 'tsc' as unstable",
+        "[  524.303tsc: Marking TSC unstable due to clocksource watchdog",
+    ] {
+        let text = format!("{own}{damaged}\n");
+        let log = KernelLog::scan(text.as_bytes(), "text").unwrap();
+        let is_read = log.entries.iter().any(|entry| matches!(entry.event, Event::TscUnstable(_)));
+        assert!(is_read || log.later.iter().any(|one| one.by == By::Output), "{text}");
+    }
+    for whole in
+        ["[1.5s] Switched to clocksource hpet", "[ 0.1x] source: Switched to clocksource hpet"]
+    {
+        let text = format!("{own}{whole}\n");
+        assert!(shown_and_open(&text).1.is_empty(), "{text}");
+    }
+    let text = "[    0.159arch_timer: CPU2: Trapping CNTVCT access\n";
+    let log = KernelLog::scan(text.as_bytes(), "text").unwrap();
+    assert_eq!(log.entries.len(), 1, "{text}");
 }

@@ -21,6 +21,9 @@ const UNSPACED: usize = 9;
 /// Lines above and below the block in which a writer writes of himself.
 const AROUND: usize = 20;
 
+/// Lines of the message of a commit behind a block, at most.
+const COMMIT: usize = 60;
+
 /// The words of a label: what is shown, not what happens.
 const LABEL: &str = "dmesg log logs kernel kernel's output console syslog journal journalctl messages message lines line \
     relevant excerpt part parts snippet actual results result boot bootlog trace the of from in and full complete here's \
@@ -85,6 +88,10 @@ pub(in crate::paste) fn open(lines: &[String]) -> Vec<Range<usize>> {
         if !is_short(lines, &block) || is_inside_a_log(lines, &block) {
             return Vec::new();
         }
+        if is_of_a_patch(lines, &block) {
+            found.push(block);
+            continue;
+        }
         let above = beside(lines, (block.start.saturating_sub(GAP)..block.start).rev());
         let below = beside(lines, block.end..lines.len().min(block.end + GAP));
         let condition = [above, below].into_iter().flatten().any(|at| is_condition(lines, at));
@@ -131,6 +138,20 @@ fn is_inside_a_log(lines: &[String], block: &Range<usize>) -> bool {
     let above = block.start.checked_sub(1).and_then(|at| lines.get(at));
     let below = lines.get(block.end);
     above.is_some_and(begins_like_a_message) && below.is_some_and(begins_like_a_message)
+}
+
+/// Whether a block is in the message of a commit: what its author shows is of a machine that the reader may not have, and
+/// what he writes of himself is not of the reader.
+fn is_of_a_patch(lines: &[String], block: &Range<usize>) -> bool {
+    let depth = |line: &str| {
+        line.chars().take_while(|c| matches!(c, '>' | ' ')).filter(|c| *c == '>').count()
+    };
+    let own = depth(&lines[block.start]);
+    lines[block.end..]
+        .iter()
+        .take(COMMIT)
+        .take_while(|line| depth(line) == own)
+        .any(|line| bare(line).starts_with("Signed-off-by: "))
 }
 
 /// The nearest line of prose beside a block, behind blank lines and the marks of fences.
@@ -436,6 +457,30 @@ mod tests {
             format!("We run Debian.\nThe kernel then prints this:\n{BLOCK}"),
         ] {
             assert!(!is_open(&text), "{text}");
+        }
+        for (text, is_patch) in [
+            (
+                format!(
+                    "On my laptop it fails:\n\n{BLOCK}\nSo quirk it.\n\nSigned-off-by: A B <a@b.c>\n"
+                ),
+                true,
+            ),
+            (
+                format!(
+                    "> I see this:\n> {}Signed-off-by: A B <a@b.c>\n",
+                    BLOCK.replace('\n', "\n> ")
+                ),
+                true,
+            ),
+            (
+                format!(
+                    "> I see this:\n> {}\nTry this patch.\n\nSigned-off-by: A B <a@b.c>\n",
+                    BLOCK.replace('\n', "\n> ")
+                ),
+                false,
+            ),
+        ] {
+            assert_eq!(is_open(&text), is_patch, "{text}");
         }
         let around =
             "NET: Registered protocol family 39\nclocksource: Switched to clocksource kvm-clock\n";

@@ -5,6 +5,7 @@ mod answers;
 mod json;
 mod labelled;
 mod rows;
+mod sequence;
 mod value;
 mod written;
 
@@ -15,6 +16,7 @@ pub(super) use json::several;
 use labelled::metric;
 pub(super) use labelled::{CHOICE, is_sample};
 use rows::row;
+pub(crate) use sequence::prints_first;
 use value::{File, board, files, kind, told};
 use written::write_at;
 
@@ -103,6 +105,9 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let is_path = line.trim().starts_with('/') && !line.trim().contains(' ');
     if !(is_label || is_command || is_path) || line.contains('>') && line.contains("echo") {
         return 0;
+    }
+    if let Some(taken) = sequence::of_several(page, at) {
+        return taken;
     }
     if let Some(taken) = of_two_commands(page, at, &wanted) {
         return taken;
