@@ -1,7 +1,7 @@
 //! Records with names of fields: `journalctl -o json`, `-o json-pretty`, `-o export` and `-o verbose`, `dmesg --json`, and
 //! the formats of log stores, containers and clouds.
 
-use super::prefix::facility::{is_other, of_pair};
+use super::prefix::facility::of_pair;
 use super::prefix::strip;
 use super::wall;
 use crate::paste::is_kernel_log;
@@ -98,7 +98,7 @@ impl Record {
             "tag" => {
                 let pair = value.rmatch_indices('.').nth(1).and_then(|(at, _)| value.get(at + 1..));
                 let facility = pair.and_then(of_pair);
-                self.foreign |= facility.is_some_and(is_other);
+                self.foreign |= facility.is_some_and(|name| !may_be_the_kernels(name));
             }
             "pri" => self.priority = value.parse().ok(),
             "time" if value.trim().parse::<f64>().is_ok() => self.time = value.trim().parse().ok(),
@@ -206,7 +206,7 @@ fn is_kernel(program: &str) -> bool {
 fn may_be_the_kernels(facility: &str) -> bool {
     let facility = facility.trim().to_ascii_lowercase();
     let name = facility.split(['.', ' ']).next().unwrap_or_default();
-    !is_other(&facility) && matches!(name, "" | "-" | "0" | "kern" | "kernel" | "unknown" | "null")
+    matches!(name, "" | "-" | "0" | "kern" | "kernel" | "unknown" | "null")
 }
 
 /// The message of a line with a record in JSON, if it is one: `{"MESSAGE":...}`, even as an item of a list or after a

@@ -64,6 +64,7 @@ pub use event::Event;
 pub(crate) use further::{Of, is_marked, of_records};
 pub(crate) use parse::{is_clock_message, is_name};
 pub(crate) use previous::PACKED;
+pub(crate) use quoted::depth as quotation_depth;
 use serde::Serialize;
 use std::io::Read;
 pub(crate) use transcript::{broken_write, inxi, is_expected, is_of_talos, is_setting};

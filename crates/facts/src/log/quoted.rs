@@ -3,7 +3,7 @@
 use super::{Entry, Event};
 
 /// The quotation depth of a line: the number of signs before it (`> > text`, `>>text`).
-pub(super) fn depth(text: &str) -> usize {
+pub(crate) fn depth(text: &str) -> usize {
     let mut rest = text.trim_start();
     let mut depth = 0;
     while let Some(inner) = rest.strip_prefix('>') {

@@ -25,7 +25,7 @@ const WORDS: [&str; 11] = [
 const COLUMNS: usize = 16;
 
 /// Whether a value of a field for the facility names one other than the kernel's.
-pub(in crate::log) fn is_other(value: &str) -> bool {
+fn is_other(value: &str) -> bool {
     let value = value.trim().to_ascii_lowercase();
     let name = value.split_once('.').map_or(value.as_str(), |(name, _)| name);
     NAMES.contains(&name)

@@ -7,7 +7,7 @@
 
 use super::super::prompt;
 use super::uncertain;
-use crate::log::{host_of, is_record, plain};
+use crate::log::{host_of, is_record, plain, quotation_depth};
 use std::ops::Range;
 
 /// Maximum number of kernel lines below a sentence: a whole log is not an illustration.
@@ -143,14 +143,11 @@ fn is_inside_a_log(lines: &[String], block: &Range<usize>) -> bool {
 /// Whether a block is in the message of a commit: what its author shows is of a machine that the reader may not have, and
 /// what he writes of himself is not of the reader.
 fn is_of_a_patch(lines: &[String], block: &Range<usize>) -> bool {
-    let depth = |line: &str| {
-        line.chars().take_while(|c| matches!(c, '>' | ' ')).filter(|c| *c == '>').count()
-    };
-    let own = depth(&lines[block.start]);
+    let own = quotation_depth(&lines[block.start]);
     lines[block.end..]
         .iter()
         .take(COMMIT)
-        .take_while(|line| depth(line) == own)
+        .take_while(|line| quotation_depth(line) == own)
         .any(|line| bare(line).starts_with("Signed-off-by: "))
 }
 

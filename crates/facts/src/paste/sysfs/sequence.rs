@@ -8,10 +8,10 @@ use crate::paste::{Page, prompt};
 /// Lines below the commands that may be their output: `lscpu` prints about 50.
 const OUTPUT: usize = 80;
 /// Commands and words of a shell that print nothing.
-const SILENT: [&str; 29] = [
-    "cd", "clear", "export", "set", "unset", "true", ":", "sleep", "sync", "modprobe", "sudo -i",
-    "su", "for", "do", "done", "if", "then", "else", "fi", "while", "{", "}", "(", ")", "umask",
-    "ulimit", "alias", "exit", "wait",
+const SILENT: [&str; 28] = [
+    "cd", "clear", "export", "set", "unset", "true", ":", "sleep", "sync", "modprobe", "su", "for",
+    "do", "done", "if", "then", "else", "fi", "while", "{", "}", "(", ")", "umask", "ulimit",
+    "alias", "exit", "wait",
 ];
 
 /// What a command does to the lines below.
@@ -118,7 +118,8 @@ fn step(commands: &[Command]) -> Step {
     }
     let silent = SILENT.contains(&program)
         || first.is_written
-        || program == "sudo" && first.words.len() == 2;
+        // `sudo -i` alone.
+        || program == "sudo" && first.rest().all(|word| word.starts_with('-'));
     // A filter may leave nothing.
     let sure = commands.len() == 1 && !program.ends_with("grep");
     if silent { Step::Silent } else { Step::Prints { sure } }
@@ -151,6 +152,7 @@ mod tests {
             ("uname -r; ", "6.1.0-18-amd64\n"),
             ("hostname; ", "db1\n"),
             ("hostname && ", "web1\n"),
+            ("sudo hostname; ", "db1\n"),
             ("whoami; ", "tsc\n"),
             ("nproc && ", "8\n"),
             ("lscpu | grep MHz; ", "CPU max MHz: 3500.0\nCPU min MHz: 800.0\n"),
