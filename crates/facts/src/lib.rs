@@ -47,6 +47,7 @@ pub mod verified;
 pub mod version;
 pub mod visible;
 pub mod wall;
+mod word_list;
 
 pub use confidence::Confidence;
 pub use fact::{Fact, Missing, Source, Why};

@@ -1,5 +1,7 @@
 //! Whether a sentence says of a clock that it shows a wrong time: a noun of a clock and a word of a fault near it.
 
+use super::wall_words::occurs;
+
 /// Words between a noun and a fault, at most.
 const NEAR: usize = 6;
 
@@ -192,6 +194,10 @@ const FAILED: [&str; 22] = [
 ];
 
 fn sentence(text: &str, strictly: bool) -> bool {
+    // Parts of all nouns.
+    if !["clock", "rtc", "time", "date"].iter().any(|part| occurs(text, part)) {
+        return false;
+    }
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '-');
     let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
     // The time that a machine slept is missing there by design.

@@ -4,7 +4,7 @@
 use super::find::squeeze;
 use super::knowledge::MESSAGES;
 use super::placeholders;
-use super::wall_words::small;
+use super::wall_words::{occurs, small};
 
 /// Fewest words of a message that is looked for: shorter ones occur in sentences.
 const WORDS: usize = 3;
@@ -34,6 +34,7 @@ pub(super) fn harmless(found: &[&'static str]) -> Option<&'static str> {
 fn found(text: &str) -> Vec<(usize, &'static str)> {
     let small = super::certificates::one_end(&small(text));
     let lines: Vec<String> = small.lines().map(squeeze).collect();
+    let all = lines.join("\n");
     // A line with the figures themselves may be evidence.
     let figured: Vec<String> = lines.iter().map(|line| placeholders::of_example(line)).collect();
     let mut found = Vec::new();
@@ -47,6 +48,7 @@ fn found(text: &str) -> Vec<(usize, &'static str)> {
         // Letters may stand for the figures.
         let forms = entry.words.iter().filter_map(|words| placeholders::of_message(words));
         let places = words
+            .filter(|words| occurs(&all, words))
             .filter_map(|words| Some((quotes(&lines, &words)?, words)))
             .chain(forms.filter_map(|form| Some((quotes(&figured, &form)?, form))));
         // The longest form that is in the first line.
@@ -76,11 +78,12 @@ fn is_stamped(line: &str) -> bool {
 
 /// Whether a line quotes a message, both in small letters.
 fn is_in(line: &str, message: &str) -> bool {
-    line.match_indices(message).any(|(at, _)| {
-        let (before, after) = (line[..at].trim_end(), &line[at + message.len()..]);
-        let opens = before.is_empty() || before.ends_with(MARKS) || line[..at].ends_with("- ");
-        opens && !after.starts_with(|c: char| c.is_alphanumeric())
-    })
+    occurs(line, message)
+        && line.match_indices(message).any(|(at, _)| {
+            let (before, after) = (line[..at].trim_end(), &line[at + message.len()..]);
+            let opens = before.is_empty() || before.ends_with(MARKS) || line[..at].ends_with("- ");
+            opens && !after.starts_with(|c: char| c.is_alphanumeric())
+        })
 }
 
 #[cfg(test)]

@@ -267,13 +267,19 @@ pub(super) fn small(text: &str) -> String {
     text[..end].to_lowercase()
 }
 
+/// Whether a text has a word, also inside of another.
+pub(super) fn occurs(text: &str, word: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
+}
+
 /// Whether a text has a word without another letter (`is_letter`) before it, or after it unless the word is a
 /// beginning.
 pub(super) fn has(text: &str, word: &str, is_beginning: bool, is_letter: fn(char) -> bool) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(is_letter)
-            && (is_beginning || !text[at + word.len()..].chars().next().is_some_and(is_letter))
-    })
+    occurs(text, word)
+        && text.match_indices(word).any(|(at, _)| {
+            !text[..at].chars().next_back().is_some_and(is_letter)
+                && (is_beginning || !text[at + word.len()..].chars().next().is_some_and(is_letter))
+        })
 }
 
 /// A text in small letters without what it only counts up, measures or excludes, and with the end of a certificate's validity that is

@@ -37,7 +37,7 @@ fn colour(text: &str) -> Option<usize> {
 
 /// Whether there are terminal sequences, or the rest of one that sets a colour.
 pub(super) fn has_escapes(text: &str) -> bool {
-    text.contains(['\u{1b}', '\u{9b}'])
+    memchr::memchr2(0x1b, 0x9b, text.as_bytes()).is_some() && text.contains(['\u{1b}', '\u{9b}'])
         || memchr::memchr_iter(b'[', text.as_bytes()).any(|at| colour(&text[at..]).is_some())
 }
 

@@ -174,17 +174,17 @@ pub(super) const PROGRAMS: Reader = Reader {
 
 /// The same for a line in the kernel's log, with its time stamp.
 pub(super) fn stamped(page: &mut Page<'_>, at: usize) {
-    let mut words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
+    let words = DAEMON_LOG.words.iter().chain(PROGRAMS.words);
     let (message, _) = crate::log::strip_prefix(page.line(at));
-    if words.any(|word| begins(message, word)) {
+    if begins(message, words) {
         daemon_log(page, at);
     }
 }
 
-/// Whether a word in a message is a program's own: if the program names itself with its number (`chronyd[7]: ...`), the
+/// Whether one of some words in a message is a program's own: if the program names itself with its number (`chronyd[7]: ...`), the
 /// whole message is; otherwise the message begins with the word, after a name at most. Any user may have written what
 /// the kernel quotes elsewhere (`usb 1-1: Product: System clock wrong by 1 seconds`).
-fn begins(message: &str, word: &str) -> bool {
+fn begins<'a>(message: &str, mut words: impl Iterator<Item = &'a &'a str>) -> bool {
     let bare = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
     };
@@ -193,9 +193,12 @@ fn begins(message: &str, word: &str) -> bool {
     let numbered = name.strip_suffix(']').and_then(|name| name.split_once('[')).is_some_and(
         |(name, number)| bare(name) && number.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
     );
-    numbered && has(message, word)
-        || message.starts_with(word.trim_start())
-        || bare(name) && rest.starts_with(word.trim_start_matches([':', ' ']))
+    let rest = bare(name).then_some(rest);
+    words.any(|word| {
+        numbered && has(message, word)
+            || message.starts_with(word.trim_start())
+            || rest.is_some_and(|rest| rest.starts_with(word.trim_start_matches([':', ' '])))
+    })
 }
 
 /// Lines after a daemon's in which `date` may show what became of the time that it set.

@@ -4,7 +4,6 @@
 use super::table::Column;
 use super::{Section, prompt};
 use crate::log::{Host, banner, host_of, strip_prefix, times};
-use crate::symptom;
 
 /// Maximum number of separated hosts; for a text with more, one name more than this is returned.
 pub const HOSTS: usize = 64;
@@ -128,10 +127,9 @@ fn tells(lines: &[String], found: &[Option<Host<'_>>], prompt: usize) -> bool {
     std::iter::once(prompt).chain(output).any(|number| {
         let line = &lines[number];
         below |= line.trim().is_empty();
-        let readers = super::READERS.iter().chain(&symptom::READERS);
         strip_prefix(line).1
             || !below && has(line, &TELLING)
-            || readers.into_iter().any(|reader| has(line, reader.words))
+            || super::readers_of(line).next().is_some()
     })
 }
 

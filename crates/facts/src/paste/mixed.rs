@@ -120,6 +120,9 @@ fn wordings(lines: &[String]) -> Option<String> {
     }
     let of = |words: &str| {
         lines.iter().position(|line| {
+            if !super::has(line, words) {
+                return false;
+            }
             let (message, stamped) = strip_prefix(line);
             let message = message.strip_prefix("clocksource: ").unwrap_or(message);
             stamped && message.starts_with(words)

@@ -54,6 +54,7 @@ use crate::ntp::NtpState;
 use crate::symptom::{self, Seen, Symptom};
 use crate::version::Kernel;
 use crate::wall::{Apart, TimeSource, Tools};
+use crate::word_list::WordList;
 use crate::{Arch, Fact, Source};
 pub(crate) use files::label;
 pub(crate) use foreign::{Doubt, Foreign, is_kernel_log};
@@ -349,17 +350,13 @@ impl Pasted {
                 at += 1;
                 continue;
             }
-            let readers = symptom::READERS.iter().chain(&READERS);
-            let asked = |reader: &&Reader| {
-                !out.quoted[at]
-                    && reader.words.iter().any(|word| has(line, word))
-                    && writers::may_say(line, reader)
-            };
-            let taken =
-                readers.filter(asked).find_map(|reader| match (reader.read)(&mut page, at) {
+            let may = |reader: &&Reader| !out.quoted[at] && writers::may_say(line, reader);
+            let taken = readers_of(line).filter(may).find_map(|reader| {
+                match (reader.read)(&mut page, at) {
                     0 => None,
                     taken => Some((reader.name, taken)),
-                });
+                }
+            });
             match taken {
                 Some((kind, taken)) => {
                     if !out.kinds.contains(&kind) {
@@ -528,8 +525,37 @@ fn shown(line: &str) -> &str {
     labels.into_iter().find_map(|label| rest.strip_prefix(label)).unwrap_or(rest).trim()
 }
 
+/// All readers, in the order in which they are asked.
+fn all_readers() -> impl Iterator<Item = &'static Reader> {
+    static OF_TRANSCRIPTS: &[Reader] = &READERS;
+    static OF_SYMPTOMS: &[Reader] = &symptom::READERS;
+    OF_SYMPTOMS.iter().chain(OF_TRANSCRIPTS)
+}
+
+/// Those of whose words a line has one, in the same order.
+fn readers_of(line: &str) -> impl Iterator<Item = &'static Reader> {
+    static WORDS: WordList<usize> = WordList::new(|| {
+        let words =
+            |(at, reader): (usize, &'static Reader)| reader.words.iter().map(move |it| (*it, at));
+        all_readers().enumerate().flat_map(words).collect()
+    });
+    let mut found = Vec::new();
+    WORDS.each_in(line, |at| found.push(at));
+    let of = move |(at, reader)| found.contains(&at).then_some(reader);
+    all_readers().enumerate().filter_map(of)
+}
+
+/// Whether a line has a word. (A search that prepares itself takes longer than a line.)
 fn has(line: &str, word: &str) -> bool {
-    memchr::memmem::find(line.as_bytes(), word.as_bytes()).is_some()
+    let (mut rest, word) = (line.as_bytes(), word.as_bytes());
+    let Some(first) = word.first() else { return true };
+    while let Some(at) = memchr::memchr(*first, rest) {
+        if rest[at..].starts_with(word) {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
 }
 
 #[cfg(test)]

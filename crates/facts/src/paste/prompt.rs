@@ -99,7 +99,8 @@ pub(super) fn own(line: &str) -> Option<Prompt<'_>> {
         let is_command = is_command(rest) || line.starts_with("$ ssh ");
         return is_command.then(|| Prompt { host: None, command: rest.trim() });
     }
-    let at = line.bytes().take(100).position(|b| matches!(b, b'$' | b'#' | b'%'))?;
+    let front = &line.as_bytes()[..line.len().min(100)];
+    let at = memchr::memchr3(b'$', b'#', b'%', front)?;
     let (head, rest) = (line[..at].trim_end(), &line[at + 1..]);
     if !(rest.is_empty() || rest.starts_with(' ') || is_command(rest)) {
         return None;

@@ -17,6 +17,7 @@ mod watchdog;
 mod width;
 
 use super::event::Event;
+use crate::word_list::WordList;
 pub(crate) use body::{PREFIXES, begins_like_kernel, body};
 pub(super) use platform::VIRTUALIZED;
 pub(super) use width::{of_release, uname};
@@ -108,12 +109,9 @@ impl Groups {
 
     /// The groups of a text, by looking for every keyword.
     pub(crate) fn of(text: &str) -> Self {
+        static WORDS: WordList<Group> = WordList::new(|| KEYWORDS.to_vec());
         let mut groups = Self::default();
-        for (keyword, group) in &KEYWORDS {
-            if text.contains(keyword) {
-                groups.add(*group);
-            }
-        }
+        WORDS.each_in(text, |group| groups.add(group));
         groups
     }
 }

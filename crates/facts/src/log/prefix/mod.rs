@@ -6,6 +6,7 @@ mod date;
 pub(super) mod facility;
 pub(crate) mod host;
 mod listed;
+mod memo;
 mod stamp;
 mod syslog;
 mod vendor;
@@ -68,6 +69,11 @@ impl<'a> Stripped<'a> {
 
 /// Removes all prefixes of a line.
 pub(crate) fn strip(line: &str) -> Stripped<'_> {
+    memo::of(line, search)
+}
+
+/// Finds them.
+fn search(line: &str) -> Stripped<'_> {
     let line = listed::without_marks(commented(line).unwrap_or(line));
     let mut out = Stripped { message: line, ..Stripped::default() };
     let mut rest = steps(line.trim_end(), &mut out);

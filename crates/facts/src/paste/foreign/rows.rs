@@ -1,5 +1,7 @@
 //! Rows of the tables that such commands print, by the heading of the table or by the form of one row.
 
+use crate::word_list::WordList;
+
 /// A table, by its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
@@ -37,6 +39,11 @@ const BEHIND: [&str; 8] =
 
 /// The table of which a line is the heading.
 pub(super) fn heading(line: &str) -> Option<Table> {
+    static WORDS: WordList<()> =
+        WordList::new(|| BEHIND.iter().chain(&["PID"]).map(|word| (*word, ())).collect());
+    if !WORDS.is_in(line) {
+        return None;
+    }
     let words = || line.split_ascii_whitespace();
     let at = words().take(COLUMNS).position(|word| word == "PID");
     if let Some(at) = at {
