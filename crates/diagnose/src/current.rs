@@ -435,6 +435,8 @@ fn standing_of_usual(
     }
     // A switch upwards that a search for words has hidden looks the same, unless all lines are in the log.
     let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
+    let is_of_whole_boot =
+        shows && log.from_boot && log.extent.shows_all_behind_switch() && log.extent.is_ordinary();
     let tick = name.contains("jiffies") && !(reaches_late && shows);
     if !tick && after_tsc && is_of_one_boot(log, entry) {
         return high;
@@ -466,7 +468,14 @@ fn standing_of_usual(
             if later.at.zip(end).is_some_and(|(then, end)| end - then < within) {
                 return Standing::Held;
             }
-            return if shows { Standing::UnlessLost("tsc".to_owned()) } else { Standing::Held };
+            // These two are rated above the TSC unless they yield to it, and the log of a whole boot would have the choice. (Those
+            // of Hyper-V are rated below it: without a line about the TSC, one is lost.)
+            let is_whole = matches!(name, "kvm-clock" | "xen") && is_of_whole_boot;
+            return match shows {
+                true if is_whole => high,
+                true => Standing::UnlessLost("tsc".to_owned()),
+                false => Standing::Held,
+            };
         }
         return Standing::Passing(format!(
             "after it, the kernel registered tsc ({}), which usually replaces it, but no line says \

@@ -128,6 +128,7 @@ const RARE: &[&str] = &[
     "HEART",
     "META",
     "OCTEON_CVMCOUNT",
+    "aw 64bits couter",
     "bcm1250-counter-3",
     "ccount",
     "csky",
@@ -136,6 +137,7 @@ const RARE: &[&str] = &[
     "hbtick",
     "jcore_pit_cs",
     "jz_clocksource",
+    "lpc3220 clocksource",
     "powertv-counter",
     "powertv-tim_c",
     "qemu",
@@ -173,6 +175,19 @@ pub(crate) fn begins_another(name: &str) -> bool {
 #[must_use]
 pub(crate) fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether a text has the form of a name that a driver takes from the property `compatible` in a device tree:
+/// `arm,sp804` (`sp804_of_init()`), with nothing after it that would make it a sentence.
+#[must_use]
+pub(crate) fn is_compatible(text: &str) -> bool {
+    let part = |part: &str| {
+        (2..=31).contains(&part.len())
+            && part.starts_with(|c: char| c.is_ascii_lowercase())
+            && part.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    text.split_once(',').is_some_and(|(vendor, device)| part(vendor) && part(device))
 }
 
 /// Whether a word in a list of clocksources may be the name of one: known, or from a board's device tree or driver,

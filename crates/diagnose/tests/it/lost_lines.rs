@@ -66,6 +66,17 @@ fn paravirtual_clock_with_no_line_of_a_later_choice_is_not_the_only_answer() {
     assert!(report.settles.iter().any(|settle| settle.how.contains("current_clocksource")));
 }
 
+/// The kernel chooses when a clocksource registers: in a log with all its lines the choice would follow.
+#[test]
+fn kvm_clock_of_a_whole_boot_in_which_the_tsc_registered_is_the_answer() {
+    let report = why(&boot("5.15.0", KVM, "kvm-clock", &format!("{STABLE}{TSC}{REST}")));
+    assert!(!report.clocksource.source.contains("or tsc"), "{}", report.headline);
+    assert_eq!(report.clocksource.current.as_deref(), Some("kvm-clock"));
+    // Hyper-V's are rated below the TSC.
+    let report = why(&boot("6.6.0", HYPERV, "hyperv_clocksource_msr", &format!("{TSC}{REST}")));
+    assert_eq!(report.verdict, Verdict::Unknown, "{}", report.headline);
+}
+
 #[test]
 fn paravirtual_clock_that_always_outranks_the_tsc_is_the_answer() {
     let report = why(&boot("4.9.0", KVM, "kvm-clock", &format!("{STABLE}{TSC}")));

@@ -1,7 +1,7 @@
 //! A reading of `current_clocksource` counts even if the name in it is not in any list of this program.
 #![allow(clippy::unwrap_used)]
 
-use crate::common::pasted;
+use crate::common::{pasted, why};
 use clocksmith_diagnose::Verdict;
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
@@ -37,6 +37,31 @@ fn name_that_is_read_is_the_one_in_use() {
     // Behind a prompt that reads the file there is nothing else.
     let report = pasted(&format!("$ cat {DIR}/current_clocksource\nostimer\n$ uptime\n"));
     assert_eq!(report.clocksource.current.as_deref(), Some("ostimer"));
+}
+
+#[test]
+fn name_with_a_comma_or_a_blank_is_a_name() {
+    let boot = |first: &str, then: &str| {
+        why(&format!(
+            "[    0.000000] Linux version 4.4.0 (x@y) (gcc version 5.4) #1\n\
+             [    0.000000] CPU: ARMv7 Processor [413fc082] revision 2 (ARMv7), cr=10c53c7d\n\
+             [    0.100000] clocksource: Switched to clocksource {first}\n\
+             [    0.500000] clocksource: Switched to clocksource {then}\n\
+             [    9.500000] eth0: link up\n"
+        ))
+    };
+    for name in ["arm,sp804", "hisilicon,sp804", "aw 64bits couter", "lpc3220 clocksource"] {
+        let report = boot("dummy_timer", name);
+        assert_eq!(report.clocksource.current.as_deref(), Some(name), "{}", report.headline);
+        assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    }
+    // A name that is not known is not overlooked, and a sentence is no name.
+    for name in ["foo bar2", "foo 64 counter", "arm,", "Arm,sp804 "] {
+        let report = boot("dummy_timer", name);
+        assert_eq!(report.verdict, Verdict::Unknown, "{name}: {}", report.headline);
+    }
+    let report = boot("dummy_timer", "arm,sp804, which is slow");
+    assert_ne!(report.clocksource.current.as_deref(), Some("arm,sp804"), "{}", report.headline);
 }
 
 #[test]

@@ -244,6 +244,9 @@ pub(super) fn ends_inside(message: &str) -> bool {
 /// The shortest beginning of a message about another clocksource: a shorter one may be the beginning of any message.
 const LEAST_OF_A_CHANGE: usize = "Clocksource ts".len();
 
+/// Most words of a name.
+const WORDS: usize = 3;
+
 /// Whether a message that is not a complete event is about another clocksource, and is truncated before the name: a
 /// terminal, or `cut`, removed the ends of the lines.
 pub(super) fn ends_inside_change(message: &str) -> bool {
@@ -260,7 +263,15 @@ pub(super) fn ends_inside_change(message: &str) -> bool {
         "Switched to clocksource ",
         "Switching to clocksource ",
     ];
-    let part_of_a_name = |rest: &str| !rest.is_empty() && !rest.contains(char::is_whitespace);
+    // Makers' kernels have names of several words: `aw 64bits couter`.
+    let is_word =
+        |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let part_of_a_name = |rest: &str| {
+        let mut words = rest.split(' ');
+        let first = words.next().unwrap_or_default();
+        !rest.is_empty() && !rest.contains(char::is_whitespace)
+            || !names::is_known(first) && rest.split(' ').all(is_word) && words.count() < WORDS
+    };
     message.len() >= LEAST_OF_A_CHANGE && ends_inside(message)
         || named.iter().any(|head| message.strip_prefix(head).is_some_and(part_of_a_name))
         || message.starts_with("Clocksource tsc unstable")

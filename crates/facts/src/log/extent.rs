@@ -8,7 +8,7 @@ use super::cut;
 use super::ends::{self, Ends};
 use super::last_stamp::LastStamp;
 use super::lines::text;
-use super::prefix::strip;
+use super::prefix::{Stripped, strip};
 use serde::Serialize;
 
 /// Bytes of the end that are kept.
@@ -18,9 +18,19 @@ const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.
 const ORDINARY: u32 = 5;
 
+/// Characters of a time stamp without its brackets, at most.
+const STAMP: usize = 20;
+/// Lines with such characters that are examined for the last time stamp.
+const TRIES: u32 = 64;
+
 /// Lines without a time stamp for each one with it, above which a text is prose that quotes a log, not a log with some
 /// wrapped lines.
 const BARE_PER_STAMP: u32 = 2;
+
+/// Lines with a time stamp behind a switch, with no more than [`GAP`] lines without one between two of them, from which on
+/// the text has the log itself there, whatever follows it.
+const BEHIND_SWITCH: u32 = 60;
+const GAP: u32 = 8;
 
 /// Lines with a time stamp from which on a text is a log with time stamps.
 const STAMPED: usize = 2;
@@ -235,6 +245,31 @@ fn without_configuration(lines: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The last time stamp of the kernel in some lines.
+fn last_stamp(lines: &[u8]) -> Option<f64> {
+    let mut end = lines.len();
+    let mut tries = 0;
+    while let Some(open) = memchr::memrchr(b'[', &lines[..end]) {
+        end = open;
+        let inside = lines[open + 1..].iter().take(STAMP);
+        let mut inside = inside.take_while(|b| b.is_ascii_digit() || b" .".contains(b));
+        if !inside.any(|b| *b == b'.') {
+            continue;
+        }
+        let begin = memchr::memrchr(b'\n', &lines[..open]).map_or(0, |at| at + 1);
+        let length = memchr::memchr(b'\n', &lines[begin..]).unwrap_or(lines.len() - begin);
+        if let Some(at) = strip(&text(lines, begin, begin + length)).at {
+            return Some(at);
+        }
+        end = begin;
+        tries += 1;
+        if tries == TRIES {
+            return None;
+        }
+    }
+    None
+}
+
 /// Gathers the head and the tail of a text that is read in windows.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
@@ -242,6 +277,8 @@ pub(super) struct Gather {
     tail: Vec<u8>,
     whole: bool,
     seen: u64,
+    /// The last time stamp before the tail.
+    at_before_tail: Option<f64>,
 }
 
 impl Gather {
@@ -260,11 +297,15 @@ impl Gather {
             self.head.extend_from_slice(&lines[..lines.len().min(room)]);
         }
         if lines.len() >= TAIL {
+            let (dropped, kept) = lines.split_at(lines.len() - TAIL);
+            let at = last_stamp(dropped).or_else(|| last_stamp(&self.tail));
+            self.at_before_tail = at.or(self.at_before_tail);
             self.tail.clear();
-            self.tail.extend_from_slice(&lines[lines.len() - TAIL..]);
+            self.tail.extend_from_slice(kept);
         } else {
             let keep = TAIL - lines.len();
             let cut = self.tail.len().saturating_sub(keep);
+            self.at_before_tail = last_stamp(&self.tail[..cut]).or(self.at_before_tail);
             self.tail.drain(..cut);
             self.tail.extend_from_slice(lines);
         }
@@ -274,6 +315,7 @@ impl Gather {
     /// Discards the earlier lines: a new boot begins.
     pub(super) fn restart(&mut self) {
         self.head.clear();
+        self.at_before_tail = None;
     }
 
     /// Whether the lines without a time stamp are a log, which quotes others with time stamps.
@@ -309,6 +351,8 @@ impl Gather {
         // The last message of user space from each host.
         let mut late: Vec<(Option<String>, usize)> = Vec::new();
         let (mut with_stamp, mut bare) = (0, 0);
+        let mut run = Run::default();
+        let mut of_tail = false;
         let (mut fences, mut prose) = (0, 0);
         let mut last_at = LastStamp::default();
         let mut ends = ends::Gather::default();
@@ -344,6 +388,7 @@ impl Gather {
             });
             if let Some(at) = stripped.at {
                 last_at.take(at, tells);
+                of_tail |= number >= heads;
             }
             if number >= heads {
                 ends.take(&line, &stripped, tells);
@@ -367,8 +412,10 @@ impl Gather {
             }
             out.reaches_login |= number >= heads && is_login(&line);
             // In a log with time stamps or headers, lines without a prefix are parts of others, or text of the sender.
-            with_stamp +=
-                u32::from(stripped.at.is_some() || stripped.named && stripped.kernel == Some(true));
+            let has_stamp =
+                stripped.at.is_some() || stripped.named && stripped.kernel == Some(true);
+            with_stamp += u32::from(has_stamp);
+            run.take(has_stamp, &stripped);
             if stamped && stripped.kernel.is_none() {
                 bare += u32::from(!stripped.message.trim().is_empty());
                 continue;
@@ -403,7 +450,9 @@ impl Gather {
         late.retain(|(host, _)| host.as_ref().is_none_or(|host| out.ends.is_own(host)));
         let late = late.iter().map(|(_, number)| *number).max();
         out.reaches_user_space = late.is_some();
-        out.last_at = last_at.end();
+        // The log ends before the tail, which is of something else.
+        let before = self.at_before_tail.filter(|_| !of_tail);
+        out.last_at = before.or_else(|| last_at.end());
         out.shows_all = self.shows_all();
         out.is_unfinished = self.tail.last().is_some_and(|byte| *byte != b'\n');
         let mut lines =
@@ -427,10 +476,34 @@ impl Gather {
                         .iter()
                         .any(|(other, second)| other % 2 == 1 && other != block && name != second)
             });
-        out.quotes_lines = bare > BARE_PER_STAMP * with_stamp;
+        out.quotes_lines = bare > BARE_PER_STAMP * with_stamp && run.behind_switch < BEHIND_SWITCH;
         out.user_space_before_end = u64::try_from(last - late.unwrap_or(0)).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out
+    }
+}
+
+/// The lines with a time stamp behind the last switch.
+#[derive(Default)]
+struct Run {
+    behind_switch: u32,
+    /// Lines without a time stamp since the last one with it.
+    gap: u32,
+    /// A switch was read, and no more of them behind it than a log has.
+    is_open: bool,
+}
+
+impl Run {
+    fn take(&mut self, has_stamp: bool, line: &Stripped<'_>) {
+        if has_stamp && line.message.contains("to clocksource ") {
+            *self = Self { is_open: true, ..Self::default() };
+        } else if has_stamp && self.is_open {
+            self.behind_switch += 1;
+            self.gap = 0;
+        } else if !has_stamp && !line.message.trim().is_empty() {
+            self.gap += 1;
+            self.is_open &= self.gap <= GAP;
+        }
     }
 }
 
@@ -462,6 +535,41 @@ mod tests {
         assert!(examples(&text));
         assert!(!examples(&format!("My log says this:\n\n{hpet}{tsc}That is all.\n")));
         assert!(!examples(&format!("My log says this:\n\n{tsc}and again it says\n\n{tsc}")));
+    }
+
+    #[test]
+    fn a_log_with_other_output_behind_it_quotes_no_single_lines() {
+        let quotes =
+            |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap().extent.quotes_lines;
+        let mut log = "[    0.000000] Linux version 6.11.0\n".to_owned();
+        log += "[    1.400000] clocksource: Switched to clocksource tsc\n";
+        for at in 0..100 {
+            log += &format!("[    {}.500000] usb 1-{at}: new device\n", 2 + at);
+        }
+        let output = "a row of a table\n".repeat(600);
+        assert!(!quotes(&log));
+        assert!(!quotes(&format!("{log}{output}")));
+        // A line that is quoted below them is of any boot.
+        let quoted = "[    1.400000] clocksource: Switched to clocksource tsc\n[    1.500000] x\n";
+        assert!(quotes(&format!("{log}{output}{quoted}")));
+        assert!(quotes(&format!("{quoted}{output}")));
+        // Lines of one boot beside the switch of another.
+        let other = log.split_inclusive('\n').skip(2).collect::<String>();
+        assert!(quotes(&format!("{quoted}{output}{other}")));
+    }
+
+    #[test]
+    fn a_log_ends_at_its_last_stamp_whatever_follows_it() {
+        let end = |text: &str| KernelLog::scan(text.as_bytes(), "log").unwrap().extent.last_at;
+        let mut log = String::new();
+        for at in 0..500 {
+            log += &format!("[    {at}.000000] usb 1-{at}: new device\n");
+        }
+        for rows in [10, 20_000, 60_000] {
+            let output = "a row of a table [x] [1]\n".repeat(rows);
+            assert_eq!(end(&format!("{log}{output}")), Some(499.0), "{rows}");
+            assert_eq!(end(&format!("{log}{output}[  800.000000] x\n")), Some(800.0), "{rows}");
+        }
     }
 
     #[test]

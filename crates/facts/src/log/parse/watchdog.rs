@@ -75,7 +75,7 @@ fn chosen(rest: &str) -> Option<String> {
     let rest = &rest[..remark.unwrap_or(rest.len())];
     let whole = rest.trim().trim_end_matches('.');
     // Some names contain a blank.
-    if names::is_known(whole) {
+    if names::is_known(whole) || names::is_compatible(whole) {
         return Some(whole.to_owned());
     }
     let name = word(rest)?;
@@ -91,7 +91,7 @@ fn registered(m: &str) -> Option<Event> {
     let name = rest[..mask_at].trim_start_matches(':').trim();
     // `logcat` prints the first word elsewhere.
     let whole = m.starts_with("clocksource") && is_name(name) && !name.contains(' ');
-    if !whole && !crate::names::is_known(name) {
+    if !whole && !names::is_known(name) && !names::is_compatible(name) {
         return None;
     }
     let rest = &rest[mask_at..];
