@@ -1,6 +1,6 @@
 //! The verdict and the rest of the diagnosis.
 
-use crate::causes::vdso_bypassed::is_before_vdso32;
+use crate::causes::vdso_bypassed::{is_before_any_vdso, is_before_vdso32};
 use crate::causes::{self, Case};
 use crate::current::{self, Current};
 use crate::reconcile::Contradiction;
@@ -84,6 +84,12 @@ pub(crate) fn judge(
     if current.name.is_some() && current.may_have_changed && !whatever {
         nature = None;
         open.push(OpenInput::LogEnd);
+    }
+    let is_told = current.passing.is_some() || current.is_explained;
+    let read_from_log =
+        facts.log.value().is_some_and(|log| log.extent.examples || log.mixed.is_some());
+    if current.name.is_none() && !is_told && !read_from_log && is_before_any_vdso(machine) {
+        nature = Some(false);
     }
     let silent = current::perhaps_silent(facts, machine, &current);
     if !silent.is_empty() {

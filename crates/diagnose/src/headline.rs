@@ -108,6 +108,10 @@ pub(crate) fn headline(
                 ),
             },
         },
+        Verdict::Slow if case.current_name().is_none() => format!(
+            "{slow}: this kernel has no vDSO that reads a clock, so every read is a system call. {NOT_IN_USE}; it makes no \
+             difference to that."
+        ),
         Verdict::Slow => {
             let why = match because {
                 Some(cause) if cause.id == CauseId::InsufficientEvidence && demoted(case) => {

@@ -8,6 +8,7 @@ use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::remedies::table;
 use clocksmith_facts::Arch;
 use clocksmith_kernel::Machine;
+use clocksmith_kernel::arch_vdso::serves_coarse;
 use clocksmith_kernel::feature::Feature;
 use clocksmith_kernel::open::{self, OpenInput};
 
@@ -46,6 +47,7 @@ pub(crate) fn lacks_path(machine: &Machine, clocksource: &str) -> bool {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     kernel_of_32_bits(case, causes);
+    before_any_vdso(case, causes);
     if case.machine.cmdline.value.last("vdso") == Some("0") {
         causes.add(
             CauseId::VdsoBypassed,
@@ -68,6 +70,34 @@ pub(crate) fn is_before_vdso32(machine: &Machine) -> bool {
     !machine.arch.is_assumed()
         && open::ask_over(machine, &[OpenInput::KernelVersion, OpenInput::Architecture], none).same
             == Some(true)
+}
+
+/// Whether no kernel of another architecture than x86 that the evidence allows has a vDSO that reads a clock, so that its reads
+/// are system calls, whatever the clocksource.
+pub(crate) fn is_before_any_vdso(machine: &Machine) -> bool {
+    let none = |m: &Machine| !m.arch.value.is_x86() && serves_coarse(m) == Some(false);
+    !machine.arch.is_assumed()
+        && !machine.kernel.is_assumed()
+        && open::ask_over(machine, &[OpenInput::KernelVersion, OpenInput::Architecture], none).same
+            == Some(true)
+}
+
+/// The clocksource is not known, and does not matter.
+fn before_any_vdso(case: &Case<'_>, causes: &mut Causes) {
+    if case.current_name().is_none() && case.slow == Some(true) && is_before_any_vdso(case.machine)
+    {
+        let release = &case.machine.kernel.value.release;
+        causes.add(
+            CauseId::VdsoBypassed,
+            Severity::Warning,
+            Confidence::High,
+            format!(
+                "kernel {release} has no vDSO that reads a clock on this architecture: every read is a system call, whatever \
+                 the clocksource"
+            ),
+            kernel_evidence(case),
+        );
+    }
 }
 
 fn kernel_of_32_bits(case: &Case<'_>, causes: &mut Causes) {

@@ -21,6 +21,28 @@ fn boot(version: &str, midr: &str, timer: &str, cpus: &str) -> String {
     )
 }
 
+/// Without a switch in the log, the kernel's version decides on the path of the reads.
+#[test]
+fn kernel_before_the_vdso_of_its_architecture_is_slow_whatever_the_clocksource() {
+    let log = |release: &str, more: &str| {
+        why(&format!(
+            "[    0.000000] Linux version {release} (x@y) (gcc version 4.6) #1 SMP PREEMPT\n\
+             [    0.000000] CPU: ARMv7 Processor [413fc082] revision 2 (ARMv7), cr=10c53c7d\n\
+             {more}[    9.500000] eth0: link up\n"
+        ))
+    };
+    let report = log("3.4.43", "");
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    assert_eq!(report.clocksource.current, None);
+    assert!(report.headline.contains("no vDSO"), "{}", report.headline);
+    for release in ["4.1.0", "4.19.0"] {
+        assert_eq!(log(release, "").verdict, Verdict::Unknown, "{release}");
+    }
+    // The last switch of the log names a clocksource that does not stay.
+    let passing = "[    0.100000] Switching to clocksource jiffies\n";
+    assert_ne!(log("3.4.43", passing).verdict, Verdict::Ok);
+}
+
 #[test]
 fn physical_timer_on_32_bit_arm_is_open_and_names_the_device_tree() {
     for cpus in ["SVC", "HYP"] {
