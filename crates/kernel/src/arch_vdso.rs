@@ -80,6 +80,28 @@ fn of_name(name: &str) -> Option<&'static [Arch]> {
         "arch_sys_counter" => &[Arch::Arm64, Arch::Arm],
         // drivers/clocksource/arm_global_timer.c, only for 32-bit kernels.
         "arm_global_timer" => &[Arch::Arm],
+        // Timers of 32-bit Arm's boards and chips, mapped into memory, which no vDSO reads: OMAP (arch/arm/mach-omap2/timer.c),
+        // i.MX, AT91, Qualcomm, Samsung, Armada, Orion, Tegra, Allwinner and others of drivers/clocksource that depend
+        // on ARM.
+        "dmtimer"
+        | "32k_counter"
+        | "tcb_clksrc"
+        | "mxs_timer"
+        | "mxc_timer1"
+        | "dg_timer"
+        | "gp_timer"
+        | "stc"
+        | "samsung_clocksource_timer"
+        | "armada_370_xp_clocksource"
+        | "orion_clocksource"
+        | "timer_us"
+        | "sun4i"
+        | "sirfsoc_clocksource"
+        | "vt8500_timer"
+        | "dbx500-prcmu-timer"
+        | "lpc3220 clocksource" => &[Arch::Arm],
+        // Exynos (drivers/clocksource/exynos_mct.c) and Arm's SP804 are also in 64-bit chips, with the same answer.
+        "mct-frc" | "arm,sp804" | "hisilicon,sp804" => &[Arch::Arm, Arch::Arm64],
         "riscv_clocksource" => &[Arch::Riscv, Arch::Riscv32],
         "tod" => &[Arch::S390],
         "timebase" => &[Arch::Powerpc],
@@ -130,6 +152,9 @@ fn of_x86(machine: &Machine, name: &str) -> Option<bool> {
         "xen" if machine.xen_no_vdso.is_some() => false,
         "xen" if Feature::XenVdso.may_be_in_stable(kernel) => return None,
         "xen" => Feature::XenVdso.of(kernel),
+        "hyperv_clocksource_tsc_page" if Feature::HypervPageVdso.may_be_backported(kernel) => {
+            return None;
+        }
         "hyperv_clocksource_tsc_page" => Feature::HypervPageVdso.of(kernel),
         "hpet" => Feature::HpetVdso.of(kernel),
         _ if clocksmith_facts::names::is_known(name) => false,

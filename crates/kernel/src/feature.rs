@@ -255,9 +255,15 @@ fn red_hat_features(kernel: &Kernel, release: u8, feature: Feature) -> Option<bo
         (8, Feature::HypervInvariant | Feature::HypervRating250) => Some(true),
         (8, Feature::KvmClockYields | Feature::TscNowatchdog) => Some(true),
         (7, Feature::KvmClockVdso | Feature::HypervisorPriority) => Some(true),
+        // 7.5, by Red Hat's bug 1410023 and the tests of microsoft/lis-test.
+        (7, Feature::HypervPageVdso) => Some(build(kernel).is_some_and(|build| build >= RHEL_7_5)),
         _ => None,
     }
 }
+
+/// Builds of the kernels of RHEL 7.3 and 7.5.
+const RHEL_7_3: u32 = 514;
+const RHEL_7_5: u32 = 862;
 
 /// The number of the build: 80 of `4.18.0-80.11.2.el8_0.x86_64`.
 fn build(kernel: &Kernel) -> Option<u32> {
@@ -292,6 +298,23 @@ impl Feature {
         let row = self.row();
         let between = row.stable_perhaps.zip(row.stable);
         between.is_some_and(|(perhaps, known)| (perhaps..known).contains(&kernel.version))
+    }
+
+    /// Whether a distribution may have added the change to this release, which is older: those whose kernels run on a
+    /// cloud add the vDSO mode of Hyper-V's page to kernels before 4.12 (SUSE's change log of 4.4.179 names it).
+    #[must_use]
+    pub fn may_be_backported(self, kernel: &Kernel) -> bool {
+        self == Self::HypervPageVdso
+            && !self.of(kernel)
+            && match kernel.vendor {
+                Vendor::Rhel(7) => build(kernel).is_none_or(|build| build > RHEL_7_3),
+                Vendor::Rhel(_)
+                | Vendor::Ubuntu
+                | Vendor::Suse
+                | Vendor::Amazon
+                | Vendor::Oracle => true,
+                Vendor::Fedora | Vendor::Debian | Vendor::Unknown => false,
+            }
     }
 
     /// Whether every kernel from this version on has the change.
@@ -379,6 +402,26 @@ mod tests {
             assert_eq!(Feature::XenVdso.may_be_in_stable(&kernel(version)), may, "{version}");
         }
         assert!(!Feature::KvmClockVdso.may_be_in_stable(&kernel("3.7.10")));
+    }
+
+    #[test]
+    fn distributions_add_the_vdso_mode_of_hyperv_to_older_kernels() {
+        for (release, has, may) in [
+            ("3.10.0-1160.15.2.el7.x86_64", true, false),
+            ("3.10.0-862.el7.x86_64", true, false),
+            ("3.10.0-693.21.1.el7.x86_64", false, true),
+            ("3.10.0-514.el7.x86_64", false, false),
+            ("4.4.180-94.97-default", false, true),
+            ("4.11.0-1016-azure", false, true),
+            ("4.9.0-8-amd64", false, false),
+            ("4.9.30", false, false),
+            ("4.12.0", true, false),
+        ] {
+            let kernel = kernel(release);
+            assert_eq!(Feature::HypervPageVdso.of(&kernel), has, "{release}");
+            assert_eq!(Feature::HypervPageVdso.may_be_backported(&kernel), may, "{release}");
+        }
+        assert!(!Feature::XenVdso.may_be_backported(&kernel("3.10.0-693.el7.x86_64")));
     }
 
     #[test]

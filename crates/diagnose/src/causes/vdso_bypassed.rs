@@ -41,7 +41,10 @@ pub(crate) fn vdso_path(clocksource: &str) -> Option<Feature> {
 /// Whether the kernel is older than the vDSO path of a paravirtual clock, by its version or by the wording of its log.
 pub(crate) fn lacks_path(machine: &Machine, clocksource: &str) -> bool {
     let Some(feature) = vdso_path(clocksource) else { return false };
-    let has_path = |machine: &Machine| feature.of(&machine.kernel.value);
+    let has_path = |machine: &Machine| {
+        let kernel = &machine.kernel.value;
+        feature.of(kernel) || feature.may_be_backported(kernel)
+    };
     open::ask_over(machine, &[OpenInput::KernelVersion], has_path).same == Some(false)
 }
 

@@ -183,7 +183,8 @@ fn step<'a>(rest: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
             out.foreign = true;
             foreign_word(rest)
         }
-        b'0'..=b'9' => record(rest, out)
+        b'0'..=b'9' => vendor::behind_logger(rest)
+            .or_else(|| record(rest, out))
             .or_else(|| vendor::behind_node(rest))
             .or_else(|| syslog::rfc5424(rest, out))
             .or_else(|| date::take(rest).and_then(|date| syslog::behind_date(date, out))),

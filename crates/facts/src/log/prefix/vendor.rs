@@ -91,9 +91,43 @@ pub(super) fn is_of_talos(line: &str) -> bool {
         .is_some_and(|(date, _)| date.len() < 40 && date.contains('T') && date.ends_with('Z'))
 }
 
+/// A line that a test runner's command printed, which begins with the kernel's time stamp, behind the date, the thread, the level and
+/// the name of the runner's logger (Microsoft's LISA): `2025-06-03 17:51:16.319[1492][DEBUG] lisa.node[0].cmd[6].stdout [    1.6] `.
+pub(super) fn behind_logger(line: &str) -> Option<&str> {
+    let (date, rest) = line.split_once(' ')?;
+    let (time, rest) = rest.split_once(' ')?;
+    let (name, message) = rest.split_once(' ')?;
+    let (time, rest) = time.split_once('[')?;
+    let (thread, level) = rest.strip_suffix(']')?.split_once("][")?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let of_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b"-:.,".contains(&b));
+    let is_logger = date.len() == 10
+        && of_digits(date)
+        && of_digits(time)
+        && is_number(thread)
+        && level.bytes().all(|b| b.is_ascii_uppercase())
+        && (name.ends_with(".stdout") || name.ends_with(".stderr"));
+    (is_logger && super::printk_stamp(message).is_some()).then_some(message)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{of_cpu, of_task, source};
+    use super::{behind_logger, of_cpu, of_task, source};
+
+    #[test]
+    fn line_of_a_test_runner_is_taken_off_before_the_stamp_of_a_kernel() {
+        let front = "2025-06-03 17:51:16.319[1492][DEBUG] lisa.env[generated_335].node[0].cmd[6133].stdout ";
+        let message = "[    1.647724] clocksource: Switched to clocksource tsc";
+        assert_eq!(behind_logger(&format!("{front}{message}")), Some(message));
+        for line in [
+            format!("{front}clocksource: Switched to clocksource tsc"),
+            format!("{}{message}", front.replace(".stdout", "")),
+            format!("{}{message}", front.replace("[1492]", "[x]")),
+            format!("x {front}{message}"),
+        ] {
+            assert_eq!(behind_logger(&line), None, "{line}");
+        }
+    }
 
     #[test]
     fn task_is_taken_off_with_and_without_interrupts() {
