@@ -92,7 +92,8 @@ fn before_any_vdso(case: &Case<'_>, causes: &mut Causes) {
         let release = &case.machine.kernel.value.release;
         causes.add(
             CauseId::VdsoBypassed,
-            Severity::Warning,
+            // What is in use is still to be found out.
+            Severity::Info,
             Confidence::High,
             format!(
                 "kernel {release} has no vDSO that reads a clock on this architecture: every read is a system call, whatever \
