@@ -37,6 +37,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import links
+
 BOOK = Path(__file__).resolve().parent
 TOP = BOOK.parent
 SRC = BOOK / "src"
@@ -123,6 +125,11 @@ def blocks(path):
     while index < len(lines):
         fence = re.match(r"^(```+)\s*(\S*)", lines[index])
         if not fence:
+            # Others are read by the same rules as links are, and must not have commands that nobody runs.
+            other = links.FENCE.match(lines[index])
+            inside = lines[index + 1 : index + 2]
+            if other and (other[2].strip().startswith("console") or inside and inside[0].lstrip(" >\t").startswith("$ ")):
+                raise SystemExit(f"{name}:{index + 1}: a console block begins with ``` at the beginning of its line")
             index += 1
             continue
         end = index + 1
@@ -294,6 +301,8 @@ def looked_up(text):
     """Commands of the program in a page outside of console blocks."""
     text = re.sub(r"```console.*?\n```", "", text, flags=re.S)
     found = re.findall(r"`(?:sudo )?(clocksmith(?: [^`]+)?)`", text)
+    for block in re.findall(r"(?ms)^[ >\t]*(?:```|~~~)[ ]*(?:sh|bash|shell)\b[^\n]*\n(.*?)^[ >\t]*(?:```|~~~)", text):
+        found += [re.split(r"\s{2,}|\s#\s", line)[0] for line in re.findall(r"(?m)^\s*(?:sudo )?(clocksmith .*)$", block)]
     for line in re.findall(r"(?m)^    (?:\$ |# )?(?:sudo )?(clocksmith .*)$", text):
         found.append(re.split(r"\s{2,}|\s#\s", line)[0])
     return [one for one in found if not re.search(r"clocksmith [A-Z]", one)]
@@ -351,19 +360,7 @@ def texts():
     return sorted(found)
 
 
-def without_code(text):
-    """A text of Markdown without its blocks and pieces of code."""
-    text = re.sub(r"(```|~~~).*?\n\1", "", text, flags=re.S)
-    return re.sub(r"`[^`\n]*`(?!\])", "", text)
-
-
-def targets(text):
-    """Where the links of a text lead, but those to other sites."""
-    found = re.findall(r"(?<!`)\]\(<?([^)\s>]+)>?\)", text)
-    return [target for target in found if not re.match(r"[a-z]+:", target)]
-
-
-def links(pages):
+def linked(pages):
     """What is wrong with the summary, and with the links of the pages and of the repository's other texts."""
     wrong = []
     summary = set(re.findall(r"\]\(([^)]+\.md)\)", (SRC / "SUMMARY.md").read_text()))
@@ -373,13 +370,14 @@ def links(pages):
     for path in pages:
         # A text that pages include has its links from there in the built book.
         if (whole := included(path)) != path.read_text():
-            for target in targets(without_code(whole)):
+            for target in links.own(links.links(whole)[0]):
                 goal = (path.parent / target.partition("#")[0]).resolve()
                 if not goal.exists() or not goal.is_relative_to(SRC):
                     wrong.append(f"{path.relative_to(SRC)}: {target}, in an included text, is not in the book")
     for path in [*pages, *texts()]:
-        text = without_code(path.read_text())
-        for target in targets(text):
+        found, unclear = links.links(path.read_text())
+        wrong += [f"{path.relative_to(TOP)}: {one}" for one in unclear]
+        for target in links.own(found):
             file, _, anchor = target.partition("#")
             # Hosts of a repository begin such a path at its top; the built book has no such place.
             above = TOP if file.startswith("/") and not path.is_relative_to(SRC) else path.parent
@@ -391,10 +389,6 @@ def links(pages):
                 wrong.append(f"{name}: {target} is no file, and has no headings")
             elif anchor and anchor not in anchors(included(goal)):
                 wrong.append(f"{name}: {target}: no such heading")
-        defined = {label.lower() for label in re.findall(r"(?m)^ {0,3}\[([^\]]+)\]:", text)}
-        for label in re.findall(r"\w\]\[([^\]\n]+)\]", text):
-            if label.lower() not in defined:
-                wrong.append(f"{path.relative_to(TOP)}: no line says where [{label}] leads")
     return wrong
 
 
@@ -536,7 +530,7 @@ def main():
     if args.pages and not chosen:
         sys.exit(f"book/test.py: no page begins with {' or '.join(args.pages)}; pages are named from book/src")
     if not args.pages:
-        wrong += links(pages) + proofs(pages) + places()
+        wrong += linked(pages) + proofs(pages) + places()
         known = steps()
         for path in [*pages, *texts()]:
             # What was is told with the names of its time.

@@ -81,14 +81,15 @@ def maps(data, key):
 
 
 def locks():
-    """The lock files of cargo; without git, those of the directory."""
+    """The lock files of cargo that git tracks; if it tracks none, those of the directory."""
     try:
         done = subprocess.run(["git", "ls-files", "-z", "*Cargo.lock"], capture_output=True, text=True)
     except OSError:
         done = None
-    if done and done.returncode == 0:
+    # The repository can be another one, which has these sources in a directory and does not track them.
+    if done and done.returncode == 0 and done.stdout:
         return [pathlib.Path(name) for name in done.stdout.split("\0") if name]
-    return [path for path in pathlib.Path(".").rglob("Cargo.lock") if "target" not in path.parts]
+    return [path for path in pathlib.Path(".").rglob("Cargo.lock") if not {"target", ".git"} & set(path.parts)]
 
 
 def dependabot():

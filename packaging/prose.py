@@ -169,9 +169,10 @@ def tracked():
         done = subprocess.run(command, cwd=TOP, env=OWN, capture_output=True)
     except OSError:
         done = None
-    if done and done.returncode == 0:
+    # The repository can be another one, which has these sources in a directory and ignores them.
+    if done and done.returncode == 0 and done.stdout:
         return sorted(name for name in os.fsdecode(done.stdout).split("\0") if name and (TOP / name).is_file())
-    return sorted(str(p.relative_to(TOP)) for p in TOP.rglob("*") if p.is_file() and "target" not in p.parts)
+    return sorted(str(p.relative_to(TOP)) for p in TOP.rglob("*") if p.is_file() and "target" not in p.relative_to(TOP).parts)
 
 
 def glob(name, patterns):

@@ -6,6 +6,7 @@ from version to version.
 """
 
 import ast
+from collections import Counter
 
 import pytest
 
@@ -13,13 +14,15 @@ import pytest
 KINDS = {"", "passed", "failed", "error", "skipped", "xfailed", "xpassed", "deselected", "warnings"}
 KINDS |= {"subtests passed", "subtests failed"}
 
-reasons, ran, collected_files = [], set(), set()
+# Of each collected test its file and the names around its own.
+reasons, ran, collected = [], set(), set()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
     before = [item.nodeid for item in items]
-    collected_files.update(item.path for item in items)
+    # The values of a test with parameters are in brackets, and may have the sign between names.
+    collected.update((item.path, *item.nodeid.partition("[")[0].split("::")[1:]) for item in items)
     yield
     # Also those of which a conftest.py does not inform pytest.
     after = {item.nodeid for item in items}
@@ -49,15 +52,43 @@ def skipped(report):
     reasons.append(why[len("Skipped: ") :] if why.startswith("Skipped: ") else why)
 
 
+# Directories of other programs.
+FOREIGN = {"build", "target", "venv", "site-packages", "node_modules"}
+
+
+def written(node, above=()):
+    """Each test that is written below a node: the names of the classes and functions around it, and its own."""
+    for one in ast.iter_child_nodes(node):
+        is_function = isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+        inside = (*above, one.name) if is_function or isinstance(one, ast.ClassDef) else above
+        if is_function and one.name.startswith("test"):
+            yield inside
+        yield from written(one, inside)
+
+
 def left_out(top):
-    """What pytest does not collect: files by their name or by a setting, and a function that a later one replaces."""
-    for file in sorted((top / "tests").rglob("*.py")):
-        body = ast.parse(file.read_bytes()).body
-        names = [one.name for one in body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        tests = [name for name in names if name.startswith("test")]
-        if file not in collected_files and tests:
-            yield f"{file.name}: none of its tests is collected"
-        yield from (f"{file.name}: {name} is defined more than once" for name in sorted(set(tests)) if tests.count(name) > 1)
+    """What pytest does not collect, by its name, its place or a setting, and what a later definition replaces."""
+    for file in sorted(top.rglob("*.py")):
+        inside = file.relative_to(top).parts
+        is_named = file.name.startswith("test_") or file.name.endswith("_test.py")
+        if FOREIGN & set(inside) or any(part.startswith(".") for part in inside) or not (inside[0] == "tests" or is_named):
+            continue
+        found = Counter(written(ast.parse(file.read_bytes())))
+        if found and not any(one[0] == file for one in collected):
+            yield f"{file.relative_to(top)}: none of its tests is collected"
+            continue
+        for names, times in found.items():
+            if (file, *names) not in collected:
+                yield f"{file.name}: {'.'.join(names)} is not collected"
+            elif times > 1:
+                yield f"{file.name}: {'.'.join(names)} is defined more than once"
+
+
+def pytest_configure(config):
+    # A test that returns what it should assert, and a class of tests that pytest cannot make.
+    for kind in ("PytestReturnNotNoneWarning", "PytestCollectionWarning"):
+        if hasattr(pytest, kind):
+            config.addinivalue_line("filterwarnings", f"error::pytest.{kind}")
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -71,5 +102,5 @@ def pytest_terminal_summary(terminalreporter):
     for kind in ("failed", "error", "subtests failed"):
         for one in stats.get(kind, []):
             terminalreporter.write_line(f"failed: {getattr(one, 'nodeid', one)}")
-    collected, passed = terminalreporter._session.testscollected, len(stats.get("passed", []))
-    terminalreporter.write_line(f"counted: {len(ran)} of {collected} tests ran, {passed} passed")
+    total, passed = terminalreporter._session.testscollected, len(stats.get("passed", []))
+    terminalreporter.write_line(f"counted: {len(ran)} of {total} tests ran, {passed} passed")

@@ -65,11 +65,58 @@ def test_end_before_the_last_test_is_seen(lines):
     assert lines(tests) == (["counted: 1 of 3 tests ran, 1 passed"], 0)
 
 
+HIDDEN = """
+import pytest, unittest
+def test_a(): assert False
+def test_a(): pass
+class TestTwice:
+    def test_b(self): assert False
+    def test_b(self): pass
+class TestAgain:
+    def test_c(self): assert False
+class TestAgain:
+    def test_d(self): pass
+class Other:
+    def test_e(self): assert False
+class TestOff:
+    __test__ = False
+    def test_f(self): assert False
+def test_g(): assert False
+test_g = None
+def test_h():
+    def test_i(): assert False
+class Case(unittest.TestCase):
+    def test_j(self): assert False
+    def test_j(self): pass
+@pytest.fixture
+def test_k(): assert False
+@pytest.mark.parametrize("x", ["::", "[", 1])
+def test_l(x): pass
+"""
+
+
 def test_what_is_not_collected_is_named(lines):
-    twice = "def test_a(): assert False\ndef test_b(): pass\ndef test_a(): pass"
-    (*skipped, counted), code = lines("def test_c(): pass", test_twice=twice, more_tests="def test_d(): assert False")
-    assert (counted, code) == ("counted: 3 of 3 tests ran, 3 passed", 0)
-    assert skipped == ["skipped: more_tests.py: none of its tests is collected", "skipped: test_twice.py: test_a is defined more than once"]
+    files = {"test_hidden": HIDDEN, "more_tests": "def test_d(): assert False", "cases": "class TestX:\n    def test_y(self): assert False"}
+    (*skipped, counted), code = lines("def test_c(): pass", **files)
+    assert (counted, code) == ("counted: 9 of 9 tests ran, 9 passed", 0)
+    assert skipped == [
+        "skipped: tests/cases.py: none of its tests is collected",
+        "skipped: tests/more_tests.py: none of its tests is collected",
+        "skipped: test_hidden.py: test_a is defined more than once",
+        "skipped: test_hidden.py: TestTwice.test_b is defined more than once",
+        "skipped: test_hidden.py: TestAgain.test_c is not collected",
+        "skipped: test_hidden.py: Other.test_e is not collected",
+        "skipped: test_hidden.py: TestOff.test_f is not collected",
+        "skipped: test_hidden.py: test_g is not collected",
+        "skipped: test_hidden.py: test_h.test_i is not collected",
+        "skipped: test_hidden.py: Case.test_j is defined more than once",
+        "skipped: test_hidden.py: test_k is not collected",
+    ]
+
+
+def test_what_is_returned_and_a_class_that_cannot_be_made_are_failures(lines):
+    assert lines("def test_a(): return False\ndef test_b(): pass")[1] == 1
+    assert lines("class TestA:\n    def __init__(self): pass\n    def test_b(self): assert False\ndef test_c(): pass")[1] != 0
 
 
 def test_hooks_hide_no_failure(lines):

@@ -57,10 +57,12 @@ fn fmt(context: &Context) -> Done {
             bad.push(format!("`cargo fmt --all --manifest-path {manifest}`"));
         }
     }
-    let Some(tracked) = tracked(Path::new(".")) else {
-        say!("-- fmt: git lists no files here: only those that a `mod` names were looked at");
-        return done(&bad);
-    };
+    let tracked = tracked(Path::new(".")).unwrap_or_else(|| {
+        say!("-- fmt: git lists no files here: those on the disk are looked at");
+        let mut files = Vec::new();
+        on_disk(Path::new("."), &mut files);
+        files
+    });
     let mut others: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for file in tracked {
         if !file.canonicalize().is_ok_and(|path| seen.contains(&path)) {
@@ -116,6 +118,23 @@ fn tracked(top: &Path) -> Option<Vec<PathBuf>> {
     (answer.good && !files.is_empty()).then_some(files)
 }
 
+/// The files in Rust below a directory, except those in directories that cargo and git made.
+fn on_disk(top: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(top) else { return };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::path);
+    for entry in entries {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        let made = entry.file_name() == ".git" || path.join("CACHEDIR.TAG").exists();
+        if kind.is_dir() && !made {
+            on_disk(&path, files);
+        } else if kind.is_file() && path.extension().is_some_and(|end| end == "rs") {
+            files.push(path.strip_prefix("./").unwrap_or(&path).to_owned());
+        }
+    }
+}
+
 /// The edition that the nearest manifest above a file states.
 fn edition(file: &Path) -> String {
     let stated = |manifest: &Path| {
@@ -167,6 +186,23 @@ mod tests {
         std::fs::remove_file(top.join("gone.rs")).unwrap();
         std::fs::write(top.join("new.rs"), "").unwrap();
         assert_eq!(tracked(&top), Some(vec![PathBuf::from("a b.rs")]));
+        std::fs::remove_dir_all(top).unwrap();
+    }
+
+    #[test]
+    fn files_on_the_disk_are_all_but_those_that_cargo_made() {
+        let top = std::env::temp_dir().join(format!("xtask-disk-{}", std::process::id()));
+        for directory in ["a/b", "target/x", ".git"] {
+            std::fs::create_dir_all(top.join(directory)).unwrap();
+        }
+        for name in
+            ["a/b/x.rs", "y.rs", "text.md", "target/CACHEDIR.TAG", "target/x/z.rs", ".git/w.rs"]
+        {
+            std::fs::write(top.join(name), "").unwrap();
+        }
+        let mut files = Vec::new();
+        on_disk(&top, &mut files);
+        assert_eq!(files, [top.join("a/b/x.rs"), top.join("y.rs")]);
         std::fs::remove_dir_all(top).unwrap();
     }
 

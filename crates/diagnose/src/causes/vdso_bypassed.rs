@@ -75,7 +75,7 @@ pub(crate) fn is_before_vdso32(machine: &Machine) -> bool {
             == Some(true)
 }
 
-/// Whether no kernel of another architecture than x86 that the evidence allows has a vDSO that reads a clock, so that its reads
+/// Whether no kernel of an architecture other than x86 that the evidence allows has a vDSO that reads a clock, so that its reads
 /// are system calls, whatever the clocksource.
 pub(crate) fn is_before_any_vdso(machine: &Machine) -> bool {
     let none = |m: &Machine| !m.arch.value.is_x86() && serves_coarse(m) == Some(false);
