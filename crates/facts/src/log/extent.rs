@@ -4,11 +4,12 @@
 //! The head and the tail of the text are examined line by line; the rest only as bytes.
 
 use super::afterwards::{self, Later};
+use super::behind_switch::BehindSwitch;
 use super::cut;
 use super::ends::{self, Ends};
-use super::last_stamp::LastStamp;
+use super::last_stamp::{LastStamp, last_stamp};
 use super::lines::text;
-use super::prefix::{Stripped, strip};
+use super::prefix::strip;
 use serde::Serialize;
 
 /// Bytes of the end that are kept.
@@ -18,19 +19,9 @@ const HEAD: usize = 8 << 10;
 /// Lines without a word about clocks from which on a log was not made by searching for such words.
 const ORDINARY: u32 = 5;
 
-/// Characters of a time stamp without its brackets, at most.
-const STAMP: usize = 20;
-/// Lines with such characters that are examined for the last time stamp.
-const TRIES: u32 = 64;
-
 /// Lines without a time stamp for each one with it, above which a text is prose that quotes a log, not a log with some
 /// wrapped lines.
 const BARE_PER_STAMP: u32 = 2;
-
-/// Lines with a time stamp behind a switch, with no more than [`GAP`] lines without one between two of them, from which on
-/// the text has the log itself there, whatever follows it.
-const BEHIND_SWITCH: u32 = 60;
-const GAP: u32 = 8;
 
 /// Lines with a time stamp from which on a text is a log with time stamps.
 const STAMPED: usize = 2;
@@ -245,31 +236,6 @@ fn without_configuration(lines: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The last time stamp of the kernel in some lines.
-fn last_stamp(lines: &[u8]) -> Option<f64> {
-    let mut end = lines.len();
-    let mut tries = 0;
-    while let Some(open) = memchr::memrchr(b'[', &lines[..end]) {
-        end = open;
-        let inside = lines[open + 1..].iter().take(STAMP);
-        let mut inside = inside.take_while(|b| b.is_ascii_digit() || b" .".contains(b));
-        if !inside.any(|b| *b == b'.') {
-            continue;
-        }
-        let begin = memchr::memrchr(b'\n', &lines[..open]).map_or(0, |at| at + 1);
-        let length = memchr::memchr(b'\n', &lines[begin..]).unwrap_or(lines.len() - begin);
-        if let Some(at) = strip(&text(lines, begin, begin + length)).at {
-            return Some(at);
-        }
-        end = begin;
-        tries += 1;
-        if tries == TRIES {
-            return None;
-        }
-    }
-    None
-}
-
 /// Gathers the head and the tail of a text that is read in windows.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
@@ -351,7 +317,7 @@ impl Gather {
         // The last message of user space from each host.
         let mut late: Vec<(Option<String>, usize)> = Vec::new();
         let (mut with_stamp, mut bare) = (0, 0);
-        let mut run = Run::default();
+        let mut run = BehindSwitch::default();
         let mut of_tail = false;
         let (mut fences, mut prose) = (0, 0);
         let mut last_at = LastStamp::default();
@@ -476,34 +442,10 @@ impl Gather {
                         .iter()
                         .any(|(other, second)| other % 2 == 1 && other != block && name != second)
             });
-        out.quotes_lines = bare > BARE_PER_STAMP * with_stamp && run.behind_switch < BEHIND_SWITCH;
+        out.quotes_lines = bare > BARE_PER_STAMP * with_stamp && !run.is_of_log();
         out.user_space_before_end = u64::try_from(last - late.unwrap_or(0)).unwrap_or(u64::MAX);
         out.common = common.and_then(|words| words.first().map(|word| (*word).to_owned()));
         out
-    }
-}
-
-/// The lines with a time stamp behind the last switch.
-#[derive(Default)]
-struct Run {
-    behind_switch: u32,
-    /// Lines without a time stamp since the last one with it.
-    gap: u32,
-    /// A switch was read, and no more of them behind it than a log has.
-    is_open: bool,
-}
-
-impl Run {
-    fn take(&mut self, has_stamp: bool, line: &Stripped<'_>) {
-        if has_stamp && line.message.contains("to clocksource ") {
-            *self = Self { is_open: true, ..Self::default() };
-        } else if has_stamp && self.is_open {
-            self.behind_switch += 1;
-            self.gap = 0;
-        } else if !has_stamp && !line.message.trim().is_empty() {
-            self.gap += 1;
-            self.is_open &= self.gap <= GAP;
-        }
     }
 }
 

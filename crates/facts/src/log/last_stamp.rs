@@ -1,5 +1,12 @@
 //! The stamp at which a log ends, where single lines of the same log are quoted after it.
 
+use super::lines::text;
+use super::prefix::strip;
+
+/// Characters of a time stamp without its brackets, at most.
+const STAMP: usize = 20;
+/// Lines with such characters that are examined for the last time stamp.
+const TRIES: u32 = 64;
 /// Seconds by which the stamps of two consoles are out of order.
 const BACK_S: f64 = 0.5;
 /// Lines from which on those after a time stamp that goes back are a separate log.
@@ -35,6 +42,31 @@ impl LastStamp {
     pub(super) fn end(&self) -> Option<f64> {
         self.front.filter(|_| self.behind < LOG && !self.tells).or(self.last)
     }
+}
+
+/// The last time stamp of the kernel in some lines.
+pub(super) fn last_stamp(lines: &[u8]) -> Option<f64> {
+    let mut end = lines.len();
+    let mut tries = 0;
+    while let Some(open) = memchr::memrchr(b'[', &lines[..end]) {
+        end = open;
+        let inside = lines[open + 1..].iter().take(STAMP);
+        let mut inside = inside.take_while(|b| b.is_ascii_digit() || b" .".contains(b));
+        if !inside.any(|b| *b == b'.') {
+            continue;
+        }
+        let begin = memchr::memrchr(b'\n', &lines[..open]).map_or(0, |at| at + 1);
+        let length = memchr::memchr(b'\n', &lines[begin..]).unwrap_or(lines.len() - begin);
+        if let Some(at) = strip(&text(lines, begin, begin + length)).at {
+            return Some(at);
+        }
+        end = begin;
+        tries += 1;
+        if tries == TRIES {
+            return None;
+        }
+    }
+    None
 }
 
 #[cfg(test)]

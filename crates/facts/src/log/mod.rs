@@ -10,6 +10,7 @@ mod afterwards;
 mod again;
 mod arch;
 pub(crate) mod banner;
+mod behind_switch;
 mod bounds;
 mod columns;
 mod complete;
