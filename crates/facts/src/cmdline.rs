@@ -161,16 +161,27 @@ impl CommandLine {
         if !self.has("clocksource") && !self.has("clock") {
             return None;
         }
-        let last: Option<String> = self.words().iter().rev().find_map(|word| {
+        self.overrides().map(|(_, name)| name)
+    }
+
+    /// The word of the line that asks for it, as it is written: `clocksource=hpet`, `clock=pmtmr`.
+    #[must_use]
+    pub fn clocksource_word(&self) -> Option<String> {
+        self.overrides().map(|(word, _)| word.text())
+    }
+
+    /// The last word that names a clocksource, and the name.
+    fn overrides(&self) -> Option<(&Word, String)> {
+        let last = self.words().iter().rev().find_map(|word| {
             let value = word.value.as_deref()?;
-            match word.name.as_str() {
-                "clocksource" => Some(value.chars().take(31).collect()),
-                "clock" if value == "pmtmr" => Some("acpi_pm".to_owned()),
-                "clock" => Some(value.chars().take(31).collect()),
-                _ => None,
-            }
+            let name = match word.name.as_str() {
+                "clock" if value == "pmtmr" => "acpi_pm".to_owned(),
+                "clocksource" | "clock" => value.chars().take(31).collect(),
+                _ => return None,
+            };
+            Some((word, name))
         });
-        last.filter(|name| !name.is_empty())
+        last.filter(|(_, name)| !name.is_empty())
     }
 
     /// The same line with words appended, as a what-if.

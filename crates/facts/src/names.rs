@@ -173,7 +173,7 @@ pub(crate) fn begins_another(name: &str) -> bool {
 /// Whether a word has the form of a name that a board's device tree or driver gives a clocksource: `timer@f0001000`,
 /// `timer0`, `c3tsc`. A word without a digit may be anything.
 #[must_use]
-pub(crate) fn may_be_of_a_board(word: &str) -> bool {
+pub fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
 }
 

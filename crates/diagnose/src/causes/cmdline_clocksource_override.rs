@@ -1,7 +1,7 @@
 //! `cmdline-clocksource-override`: the command line chooses the clocksource that is in use.
 
 use super::definition::{Definition, PLAIN};
-use super::tsc::cmdline;
+use super::tsc::clocksource_word;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Evidence, Severity};
 use crate::names;
@@ -36,7 +36,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     if !is_of_this_machine(case, &wanted) {
         return;
     }
-    let evidence = vec![cmdline(case, &format!("clocksource={wanted}"))];
+    let evidence = vec![clocksource_word(case)];
     let Some(current) = case.current_name() else {
         causes.add(
             CauseId::CmdlineClocksourceOverride,

@@ -2,7 +2,7 @@
 
 use super::cmdline_clocksource_override::is_of_this_machine;
 use super::definition::{Definition, PLAIN};
-use super::tsc::cmdline;
+use super::tsc::clocksource_word;
 use super::{Case, Causes};
 use crate::cause::{CauseId, Confidence, Severity};
 use crate::names;
@@ -20,7 +20,19 @@ pub(super) const CAUSE: Definition = Definition {
 
 fn find(case: &Case<'_>, causes: &mut Causes) {
     let Some(wanted) = case.machine.cmdline.value.clocksource_override() else { return };
-    let evidence = vec![cmdline(case, &format!("clocksource={wanted}"))];
+    let evidence = vec![clocksource_word(case)];
+    // A name of another architecture, or of a board, shows the architecture rather than a mistake.
+    let arch = &case.machine.arch;
+    let elsewhere = match names::find(&wanted) {
+        Some(name) => !name.x86 && arch.is_assumed(),
+        None if arch.is_assumed() || !arch.value.is_x86() => {
+            names::is_known(&wanted) || names::may_be_of_a_board(&wanted)
+        }
+        None => false,
+    };
+    if elsewhere {
+        return;
+    }
     if !is_of_this_machine(case, &wanted) {
         let why = if names::find(&wanted).is_some() {
             "belongs to another architecture"

@@ -167,7 +167,7 @@ fn against_command_line(case: &Case<'_>, causes: &mut Causes) {
         return;
     }
     let mut evidence = list(case, available, current);
-    evidence.push(super::tsc::cmdline(case, &format!("clocksource={wanted}")));
+    evidence.push(super::tsc::clocksource_word(case));
     causes.add(
         CauseId::RuntimeOverride,
         if case.slow == Some(false) || case.tsc_is_current() {

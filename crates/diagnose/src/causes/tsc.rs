@@ -94,6 +94,11 @@ pub(super) fn cmdline(case: &Case<'_>, word: &str) -> Evidence {
     Evidence::new(source, word)
 }
 
+/// The word that asks for a clocksource as evidence.
+pub(super) fn clocksource_word(case: &Case<'_>) -> Evidence {
+    cmdline(case, &case.machine.cmdline.value.clocksource_word().unwrap_or_default())
+}
+
 /// A citation without its brackets.
 pub(super) fn place(cite: &str) -> String {
     cite.trim_matches([' ', '[', ']']).to_owned()

@@ -151,8 +151,7 @@ pub(super) fn remove_parameter(plan: &Plan<'_>) -> Option<Offer> {
         let slow_override =
             plan.has(C::CmdlineClocksourceOverride) && case.slow == Some(true) && has_better(case);
         if slow_override || plan.likely(C::CmdlineClocksourceUnknown) {
-            let word = line.clocksource_override();
-            words.extend(word.map(|name| format!("clocksource={name}")));
+            words.extend(line.clocksource_word());
         }
     }
     if plan.likely(C::TscMiscalibrated)

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{pasted, why};
-use clocksmith_diagnose::Verdict;
+use clocksmith_diagnose::{CauseId, Verdict};
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 
@@ -87,4 +87,41 @@ fn words_of_scripts_and_answers_are_not_names() {
         let report = pasted(&format!("$ cat {DIR}/current_clocksource\n{line}\n$ uptime\n"));
         assert_eq!(report.clocksource.current, None, "{line}");
     }
+}
+
+#[test]
+fn a_name_on_the_command_line_is_a_mistake_only_on_an_architecture_that_the_text_shows() {
+    let named = |word: &str, more: &str| {
+        let report = why(&format!(
+            "[    0.000000] Kernel command line: {word} console=ttyS0 root=/dev/sda1\n{more}\
+             [    0.000000] PID hash table entries: 512 (order: 0, 4096 bytes)\n"
+        ));
+        report.causes.iter().any(|cause| cause.id == CauseId::CmdlineClocksourceUnknown)
+    };
+    let x86 = "[    0.000000] BIOS-e820: [mem 0x0000000000000000-0x000000000009fbff] usable\n";
+    let arm = "[    0.000000] CPU: ARMv7 Processor [413fc082] revision 2 (ARMv7), cr=10c53c7d\n";
+    for name in ["GIC", "timebase", "arch_sys_counter", "dw-apb-timer1", "jz_clocksource"] {
+        assert!(!named(&format!("clocksource={name}"), ""), "{name}");
+        assert!(named(&format!("clocksource={name}"), x86), "{name}");
+    }
+    assert!(!named("clocksource=dw-apb-timer1", arm));
+    assert!(named("clocksource=hpet", arm));
+    for more in ["", x86] {
+        assert!(named("clocksource=hpett", more));
+    }
+}
+
+#[test]
+fn an_old_name_of_the_parameter_is_quoted_as_it_is_written() {
+    let report = why(
+        "[    0.000000] Linux version 2.6.20 (x@y) (gcc version 4.1.2) #1 SMP Mon Feb 5 2007\n\
+         [    0.000000] BIOS-e820: 0000000000000000 - 000000000009fc00 (usable)\n\
+         [    0.000000] Kernel command line: ro clock=pmtmr\n\
+         [    0.000000] Warning: clock= override failed. Defaulting to PIT\n",
+    );
+    let quoted = report.causes.iter().flat_map(|cause| &cause.evidence);
+    assert!(quoted.clone().any(|one| one.text == "clock=pmtmr"));
+    assert!(!quoted.into_iter().any(|one| one.text.contains("clocksource=acpi_pm")));
+    let commands = report.remedies.iter().flat_map(|remedy| &remedy.commands);
+    assert!(!commands.into_iter().any(|command| command.contains("clocksource=acpi_pm")));
 }

@@ -43,7 +43,8 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn add(&mut self, line: u64, at: Option<f64>, raw: &str, event: Event) {
         self.switched |= matches!(event, Event::Switched(_));
-        self.decided |= event.changes_clocksource();
+        // The choice in the words of kernels before the clocksources.
+        self.decided |= event.changes_clocksource() || event.time_source().is_some();
         // One such event suffices to show the architecture, the age of the processor, or the beginning of user space.
         if matches!(event, Event::Arch(_) | Event::UserSpace | Event::RecentProcessor)
             && self.kinds.contains_key(&event.kind())
@@ -119,7 +120,7 @@ impl Store {
         self.switched
     }
 
-    /// Whether there is a line that comes late in a boot: a choice, or a demotion.
+    /// Whether there is a line that no boot has before its banner: a choice, or a demotion.
     pub(super) fn has_decided(&self) -> bool {
         self.decided
     }

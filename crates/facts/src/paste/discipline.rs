@@ -307,7 +307,10 @@ fn table(
     let from = if alone {
         at
     } else if page.line(at).contains("poll") || page.line(at).contains("Poll") {
-        at + 1 + usize::from(page.line(at + 1).trim_start().starts_with("===="))
+        // Where a page took the rule for the mark of a heading, an empty line is left of it.
+        let below = page.line(at + 1).trim_start();
+        let is_rule = below.starts_with("====") || below.is_empty() && is_row(page.line(at + 2));
+        at + 1 + usize::from(is_rule)
     } else {
         return 0;
     };
@@ -564,5 +567,19 @@ mod tests {
         let seen = state(one).unwrap();
         assert!(seen.synchronized && seen.frequency_ppm == Some(1.0));
         assert_eq!(state("adjtimex({modes=0 and more text\n"), None);
+    }
+
+    #[test]
+    fn peers_below_a_rule_an_empty_line_or_nothing_are_read() {
+        let head = "pi@x:~ $ ntpq -p\n  remote           refid      st t when poll reach   delay   offset  jitter\n";
+        let row =
+            " boxi.trexler.at .INIT.          16 u    -   64    0    0.000    0.000   0.000\n";
+        for rule in ["==========================\n", "\n", ""] {
+            let text = format!("{head}{rule}{row}{row}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let told = Pasted::read(&lines, "text").told;
+            let source = told.source.value().unwrap();
+            assert_eq!(source.sources, Some((2, 0)), "{rule:?}");
+        }
     }
 }

@@ -276,6 +276,23 @@ mod tests {
     use crate::log::event::Event;
 
     #[test]
+    fn a_banner_behind_the_choice_of_an_old_kernel_begins_another_boot() {
+        let banner =
+            "Linux version 2.6.20 (x@y) (gcc version 4.1.2) #2 SMP Thu Jun 7 20:19:32 UTC 2007\n";
+        for choice in [
+            "Using hpet for high-res timesource\n",
+            "time.c: Using 14.318180 MHz WALL HPET GTOD HPET timer.\n",
+            "time.c: Using PIT/TSC based timekeeping.\n",
+        ] {
+            let log = KernelLog::scan(format!("{choice}{banner}").as_bytes(), "log").unwrap();
+            assert_eq!(log.boots, 2, "{choice}");
+            assert!(!log.any(|event| event.time_source().is_some()), "{choice}");
+            let log = KernelLog::scan(format!("{banner}{choice}").as_bytes(), "log").unwrap();
+            assert_eq!(log.boots, 1, "{choice}");
+        }
+    }
+
+    #[test]
     fn stamps_between_the_lines_about_clocks_tell_boots_apart() {
         let text = |end: &str| {
             format!(
