@@ -27,6 +27,7 @@ test (`file.rs::function`) that a text names is there, and so is every path in `
 
 import argparse
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -128,6 +129,9 @@ def blocks(path):
             # Others are read by the same rules as links are, and must not have commands that nobody runs.
             other = links.FENCE.match(lines[index])
             inside = lines[index + 1 : index + 2]
+            # In code by its indentation, too.
+            if lines[index].startswith(("    $ ", "\t$ ")):
+                raise SystemExit(f"{name}:{index + 1}: a command outside of a console block")
             if other and (other[2].strip().startswith("console") or inside and inside[0].lstrip(" >\t").startswith("$ ")):
                 raise SystemExit(f"{name}:{index + 1}: a console block begins with ``` at the beginning of its line")
             index += 1
@@ -318,10 +322,12 @@ def included(path):
 
 def anchors(text):
     """The ids that headings get."""
-    ids = set()
+    ids = set(re.findall(r"<[a-zA-Z][^<>]*?\b(?:id|name)=\"([^\"]+)\"", text))
     for title in re.findall(r"(?m)^#+ (.*)$", re.sub(r"```.*?\n```", "", text, flags=re.S)):
         plain = re.sub(r"[`*\[\]]|\(.*?\.md.*?\)", "", title).strip().lower()
-        ids.add("".join(c for c in plain.replace(" ", "-") if c.isalnum() or c in "-_"))
+        name = "".join(c for c in plain.replace(" ", "-") if c.isalnum() or c in "-_")
+        # Equal headings are numbered.
+        ids.add(next(one for one in itertools.chain([name], (f"{name}-{n}" for n in itertools.count(1))) if one not in ids))
     return ids
 
 
@@ -541,6 +547,8 @@ def main():
                 counts["looked up"] += 1
                 if (why := options.wrong(command)):
                     wrong.append(f"{path.relative_to(TOP)}: `{command}`: {why}")
+    else:
+        print("links, and the names of files, steps and tests, were not looked at: pages were named")
     for one in wrong:
         print(f"wrong: {one}")
     print(f"pages: {len(chosen)}, commands run and compared: {counts['run']}, run on this machine: {counts['live']}, "

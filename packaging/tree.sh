@@ -168,15 +168,16 @@ done < <(git grep --no-color -lzIE '^-----BEGIN ([A-Z]+ )*PRIVATE KEY( BLOCK)?--
 while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2
     wrong=$((wrong + 1))
-done < <(git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' | grep -E '^i/(crlf|mixed)' || true)
+done < <(git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' | grep -E '^i/(crlf|mixed)|^i/[a-z-]* +w/(crlf|mixed)' || true)
 while IFS= read -r -d '' file; do
     echo "tree: $file begins with a byte order mark: take it out" >&2
     wrong=$((wrong + 1))
 done < <(git grep --no-color -lzI $'^\xEF\xBB\xBF' -- '*.sh' '*.py' '*.rs' '*.toml' '*.yml' '*.md' ':!fuzz/corpus-seeds' || true)
 while IFS= read -r -d '' entry; do
     file=${entry#*$'\t'}
-    if [[ $entry == 100644* ]] && [ -f "$file" ] && [ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ]; then
-        echo "tree: $file is a script, and not executable: git update-index --chmod=+x it" >&2
+    # In the index, and on the disk: what is not staged is committed next.
+    if { [[ $entry == 100644* ]] || ! [ -x "$file" ]; } && [ -f "$file" ] && [ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ]; then
+        echo "tree: $file is a script, and not executable: chmod +x it, or git update-index --chmod=+x" >&2
         wrong=$((wrong + 1))
     fi
 done < <(git ls-files -sz -- '*.sh' '*.py' .ci/run ':!fuzz' ':!book/samples' ':!testbed/guest')
@@ -261,6 +262,14 @@ for manifest in crates/*/Cargo.toml; do
         }
     done
 done
+# What a commit would not have: a new file, or one that a pattern of .gitignore takes for something else.
+untracked=$(
+    {
+        git ls-files -o --exclude-standard -- '*.rs' '*.py' '*.sh' '*.toml' '*.md'
+        git ls-files -o -i --exclude-standard -- '*.rs' | grep -Ev '(^|/)(target|fuzz|node_modules|site-packages)/' || true
+    } | head -n 9 | paste -sd ' '
+)
+if [ -n "$untracked" ]; then echo "skipped: what git does not track: $untracked"; fi
 [ "$wrong" -eq 0 ] || exit 1
 if [ -n "$absent" ]; then
     echo "tree: $absent" >&2

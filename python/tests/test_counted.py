@@ -96,10 +96,11 @@ def test_l(x): pass
 
 
 def test_what_is_not_collected_is_named(lines):
-    files = {"test_hidden": HIDDEN, "more_tests": "def test_d(): assert False", "cases": "class TestX:\n    def test_y(self): assert False"}
+    files = {"build/test_b": "def test_z(): assert False", "test_hidden": HIDDEN, "more_tests": "def test_d(): assert False", "cases": "class TestX:\n    def test_y(self): assert False"}
     (*skipped, counted), code = lines("def test_c(): pass", **files)
     assert (counted, code) == ("counted: 9 of 9 tests ran, 9 passed", 0)
     assert skipped == [
+        "skipped: tests/build/test_b.py: none of its tests is collected",
         "skipped: tests/cases.py: none of its tests is collected",
         "skipped: tests/more_tests.py: none of its tests is collected",
         "skipped: test_hidden.py: test_a is defined more than once",
@@ -116,6 +117,8 @@ def test_what_is_not_collected_is_named(lines):
 
 def test_what_is_returned_and_a_class_that_cannot_be_made_are_failures(lines):
     assert lines("def test_a(): return False\ndef test_b(): pass")[1] == 1
+    assert lines("def test_a(): assert (1 == 2, 'x')")[1] != 0
+    assert lines("import pytest\n@pytest.mark.skpi\ndef test_a(): pass")[1] != 0
     assert lines("class TestA:\n    def __init__(self): pass\n    def test_b(self): assert False\ndef test_c(): pass")[1] != 0
 
 

@@ -1,4 +1,4 @@
-//! Whether the last switch in a text stands in a log, or is a line that the text quotes.
+//! Whether the last switch in a text is part of a log, or a line that the text quotes.
 
 use super::prefix::Stripped;
 
