@@ -128,11 +128,11 @@ def blocks(path):
         if not fence:
             # Others are read by the same rules as links are, and must not have commands that nobody runs.
             other = links.FENCE.match(lines[index])
-            inside = lines[index + 1 : index + 2]
+            below = "".join(lines[index + 1 : index + 2]).lstrip(" >\t")
             # In code by its indentation, too.
             if lines[index].startswith(("    $ ", "\t$ ")):
                 raise SystemExit(f"{name}:{index + 1}: a command outside of a console block")
-            if other and (other[2].strip().startswith("console") or inside and inside[0].lstrip(" >\t").startswith("$ ")):
+            if other and (other[2].strip().startswith("console") or below.startswith("$ ")):
                 raise SystemExit(f"{name}:{index + 1}: a console block begins with ``` at the beginning of its line")
             index += 1
             continue
@@ -301,14 +301,19 @@ def named(text, known):
     return wrong
 
 
+def bare(line):
+    """A command of an indented line without what is said of it."""
+    return re.split(r"\s{2,}|\s#\s", line)[0]
+
+
 def looked_up(text):
     """Commands of the program in a page outside of console blocks."""
     text = re.sub(r"```console.*?\n```", "", text, flags=re.S)
     found = re.findall(r"`(?:sudo )?(clocksmith(?: [^`]+)?)`", text)
     for block in re.findall(r"(?ms)^[ >\t]*(?:```|~~~)[ ]*(?:sh|bash|shell)\b[^\n]*\n(.*?)^[ >\t]*(?:```|~~~)", text):
-        found += [re.split(r"\s{2,}|\s#\s", line)[0] for line in re.findall(r"(?m)^\s*(?:sudo )?(clocksmith .*)$", block)]
+        found += [bare(line) for line in re.findall(r"(?m)^\s*(?:sudo )?(clocksmith .*)$", block)]
     for line in re.findall(r"(?m)^    (?:\$ |# )?(?:sudo )?(clocksmith .*)$", text):
-        found.append(re.split(r"\s{2,}|\s#\s", line)[0])
+        found.append(bare(line))
     return [one for one in found if not re.search(r"clocksmith [A-Z]", one)]
 
 

@@ -96,7 +96,12 @@ def test_l(x): pass
 
 
 def test_what_is_not_collected_is_named(lines):
-    files = {"build/test_b": "def test_z(): assert False", "test_hidden": HIDDEN, "more_tests": "def test_d(): assert False", "cases": "class TestX:\n    def test_y(self): assert False"}
+    files = {
+        "build/test_b": "def test_z(): assert False",
+        "test_hidden": HIDDEN,
+        "more_tests": "def test_d(): assert False",
+        "cases": "class TestX:\n    def test_y(self): assert False",
+    }
     (*skipped, counted), code = lines("def test_c(): pass", **files)
     assert (counted, code) == ("counted: 9 of 9 tests ran, 9 passed", 0)
     assert skipped == [

@@ -435,8 +435,6 @@ fn standing_of_usual(
     }
     // A switch upwards that a search for words has hidden looks the same, unless all lines are in the log.
     let is_whole = shows && (log.extent.shows_all_behind_switch() || !says_unstable(machine));
-    let is_of_whole_boot =
-        shows && log.from_boot && log.extent.shows_all_behind_switch() && log.extent.is_ordinary();
     let tick = name.contains("jiffies") && !(reaches_late && shows);
     if !tick && after_tsc && is_of_one_boot(log, entry) {
         return high;
@@ -470,9 +468,11 @@ fn standing_of_usual(
             }
             // These two are rated above the TSC unless they yield to it, and the log of a whole boot would have the choice. (Those
             // of Hyper-V are rated below it: without a line about the TSC, one is lost.)
-            let is_whole = matches!(name, "kvm-clock" | "xen") && is_of_whole_boot;
+            let is_above = matches!(name, "kvm-clock" | "xen");
+            let is_whole_boot =
+                log.from_boot && log.extent.shows_all_behind_switch() && log.extent.is_ordinary();
             return match shows {
-                true if is_whole => high,
+                true if is_above && is_whole_boot => high,
                 true => Standing::UnlessLost("tsc".to_owned()),
                 false => Standing::Held,
             };

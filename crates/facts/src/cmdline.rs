@@ -157,10 +157,6 @@ impl CommandLine {
     /// An empty name clears the choice.
     #[must_use]
     pub fn clocksource_override(&self) -> Option<String> {
-        // Most lines have none: those are not searched.
-        if !self.has("clocksource") && !self.has("clock") {
-            return None;
-        }
         self.overrides().map(|(_, name)| name)
     }
 
@@ -172,6 +168,10 @@ impl CommandLine {
 
     /// The last word that names a clocksource, and the name.
     fn overrides(&self) -> Option<(&Word, String)> {
+        // Most lines have none: those are not searched.
+        if !self.has("clocksource") && !self.has("clock") {
+            return None;
+        }
         let last = self.words().iter().rev().find_map(|word| {
             let value = word.value.as_deref()?;
             let name = match word.name.as_str() {

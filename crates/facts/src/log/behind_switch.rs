@@ -19,7 +19,8 @@ pub(super) struct BehindSwitch {
 
 impl BehindSwitch {
     /// Adds the next line.
-    pub(super) fn take(&mut self, has_stamp: bool, line: &Stripped<'_>) {
+    pub(super) fn take(&mut self, line: &Stripped<'_>) {
+        let has_stamp = line.is_of_a_log();
         if has_stamp && line.message.contains("to clocksource ") {
             *self = Self { is_open: true, ..Self::default() };
         } else if has_stamp && self.is_open {

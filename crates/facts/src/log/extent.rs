@@ -330,11 +330,7 @@ impl Gather {
         let tail = || self.tail.split(|byte| *byte == b'\n').skip(cut);
         let head = || self.head.split(|byte| *byte == b'\n');
         let heads = if self.whole { 0 } else { head().count().saturating_sub(1) };
-        let stamp = |line: &&[u8]| {
-            let line = text(line, 0, line.len());
-            let line = strip(&line);
-            line.at.is_some() || line.named && line.kernel == Some(true)
-        };
+        let stamp = |line: &&[u8]| strip(&text(line, 0, line.len())).is_of_a_log();
         let stamped = head().take(heads).chain(tail()).filter(stamp).take(STAMPED).count()
             == STAMPED
             && !self.is_bare_log();
@@ -378,10 +374,8 @@ impl Gather {
             }
             out.reaches_login |= number >= heads && is_login(&line);
             // In a log with time stamps or headers, lines without a prefix are parts of others, or text of the sender.
-            let has_stamp =
-                stripped.at.is_some() || stripped.named && stripped.kernel == Some(true);
-            with_stamp += u32::from(has_stamp);
-            run.take(has_stamp, &stripped);
+            with_stamp += u32::from(stripped.is_of_a_log());
+            run.take(&stripped);
             if stamped && stripped.kernel.is_none() {
                 bare += u32::from(!stripped.message.trim().is_empty());
                 continue;

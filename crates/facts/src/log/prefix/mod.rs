@@ -50,6 +50,11 @@ impl<'a> Stripped<'a> {
         Self { message, at, kernel: Some(true), ..Self::default() }
     }
 
+    /// Whether a time stamp, or the kernel's name in a header, precedes the message.
+    pub(crate) fn is_of_a_log(&self) -> bool {
+        self.at.is_some() || self.named && self.kernel == Some(true)
+    }
+
     /// Whether only the kernel's name in a header, and no time stamp, shows that the line is of the kernel.
     pub(crate) fn is_under_its_name_alone(&self) -> bool {
         self.named && self.dated && self.kernel == Some(true) && self.at.is_none()
