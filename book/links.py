@@ -16,7 +16,12 @@ WHERE = rf"(?:<([^<>\n]*)>|((?:[^\s()<]|\([^\s()]*\))[^\s()]*(?:\([^\s()]*\)[^\s
 INLINE = re.compile(rf"\]\(\s*(?:{WHERE})?\)")
 DEFINED = re.compile(rf"(?m)^[ \t>]{{0,8}}\[([^\[\]\n]+)\]:\s*{WHERE}$")
 REFERENCE = re.compile(rf"{TEXT}\[([^\[\]\n]*)\]")
-TAG = re.compile(r"<[a-zA-Z][^<>]*?\b(?:href|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+TAG = re.compile(r"(?i)<[a-z][^<>]*?\b(?:href|src|poster)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+# Several images, each with a size: https://html.spec.whatwg.org/#srcset-attribute
+SEVERAL = re.compile(r"(?i)<[a-z][^<>]*?\bsrcset\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+FOOTNOTE = re.compile(r"(?<!\\)\[\^([^\]\s]+)\](:?)")
+# Other sites are named so, and so is what a page tells a program.
+SITE = re.compile(r"(?i)https?://[^\s/]+|mailto:.|tel:.|data:.|irc:.")
 
 
 def without_code(text):
@@ -53,6 +58,8 @@ def links(text):
             wrong.append(f"what is this link: {text[place.start():].split(chr(10))[0][:60]}")
         elif target := link[1] or link[2]:
             found.append(target)
+        else:
+            wrong.append("a link that leads nowhere: ]()")
     known = set()
     for definition in DEFINED.finditer(text):
         known.add(label(definition[1]))
@@ -62,6 +69,14 @@ def links(text):
         if label(name := reference[2] or reference[1]) not in known:
             wrong.append(f"no line says where [{name}] leads")
     found += [a or b or c for a, b, c in TAG.findall(text)]
+    for several in SEVERAL.findall(text):
+        found += [one.split()[0] for one in "".join(several).split(",") if one.strip()]
+    notes = FOOTNOTE.findall(text)
+    there = {label(name) for name, colon in notes if colon}
+    wrong += [f"no line has the footnote [^{name}]" for name, colon in notes if not colon and label(name) not in there]
+    for target in found:
+        if re.match(r"[a-zA-Z][\w+.-]*:|//", target) and not SITE.match(target):
+            wrong.append(f"what kind of address is this: {target}")
     return found, wrong
 
 
@@ -83,12 +98,13 @@ def test():
         ("```\n[a](a.md)\n```\n[b](b.md)\n~~~sh\n[c](c.md)\n```\n~~~\n", ["b.md"]),
         ("- x\n  ````\n  ```\n  [a](a.md)\n  ````\n  [b](b.md)", ["b.md"]),
         ("<!-- [a](a.md) -->", []),
-        ("an empty one: [a]()", []),
+        ("<A HREF='a.md'>x</A> <img srcset=\"a.png 1x, b.png 2x\"> <video poster=c.png>", ["a.md", "a.png", "b.png", "c.png"]),
+        ("a note[^1], and <https://x.org>\n\n[^1]: what it says", []),
         ("a list [0] (see below) and f(x)[1]", []),
     ]:
         found, wrong = links(text)
         assert (sorted(found), wrong) == (sorted(wanted), []), (text, found, wrong)
-    for text in ["[a](a b.md)", "[a](", "[x][y]", "[x][]", "[`x`][y]"]:
+    for text in ["[a](a b.md)", "[a](", "[x][y]", "[x][]", "[`x`][y]", "[a]()", "[a](htps://x.org)", "[a](http:/x.org)", "[a](file:///x)", "a[^1]"]:
         assert links(text)[1], text
     assert own(["a.md", "#b", "https://x.org", "mailto:x@y", "//x.org/y"]) == ["a.md", "#b"]
 

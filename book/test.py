@@ -20,7 +20,7 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 
 `sudo COMMAND` runs the command (a live one is run by root only); `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
-up: there must be such a verb with such options; so it is in `README.md` and `docs`. And every page is in the summary,
+up: there must be such a verb with such options; so it is in the Markdown outside the book. And every page is in the summary,
 every link leads somewhere, also in the Markdown outside the book, and every file, every step of `./test.sh` and every
 test (`file.rs::function`) that a text names is there, and so is every path in `ARCHITECTURE.md`.
 """
@@ -39,6 +39,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import links
+from options import Options, looked_up
 
 BOOK = Path(__file__).resolve().parent
 TOP = BOOK.parent
@@ -94,9 +95,13 @@ class Block:
         self.page, self.line, self.begin, self.end = page, line, begin, end
         self.live = self.not_run = None
         if note and (found := re.match(r"<!--\s*live:\s*(.*?)\s*-->$", note)):
-            self.live = [word.strip() for word in found[1].split("|")]
+            self.live = [word for word in map(str.strip, found[1].split("|")) if word]
+            if not self.live:
+                raise SystemExit(f"{page}:{line}: a live block wants words that the commands print: <!-- live: ONE | TWO -->")
         if note and (found := re.match(r"<!--\s*not-run:\s*(.*?)\s*-->$", note)):
             self.not_run = found[1]
+            if not self.not_run:
+                raise SystemExit(f"{page}:{line}: why is this block not run? <!-- not-run: REASON -->")
         self.steps = []
         index = 0
         while index < len(lines):
@@ -112,6 +117,8 @@ class Block:
                 output.append(lines[index])
                 index += 1
             self.steps.append((command, output))
+        if not self.steps:
+            raise SystemExit(f"{page}:{line}: a console block without a command")
 
     def commands(self):
         """The commands as a shell takes them."""
@@ -122,15 +129,19 @@ def blocks(path):
     """The console blocks of a page, and its lines."""
     name = str(path.relative_to(SRC))
     lines = path.read_text().split("\n")
-    found, index = [], 0
+    found, index, is_html = [], 0, False
     while index < len(lines):
         fence = re.match(r"^(```+)\s*(\S*)", lines[index])
+        # In HTML, too.
+        is_html = "</pre" not in lines[index].lower() and (is_html or bool(re.search(r"(?i)<pre\b", lines[index])))
         if not fence:
             # Others are read by the same rules as links are, and must not have commands that nobody runs.
             other = links.FENCE.match(lines[index])
             below = "".join(lines[index + 1 : index + 2]).lstrip(" >\t")
             # In code by its indentation, too.
-            if lines[index].startswith(("    $ ", "\t$ ")):
+            if lines[index].startswith(("    $ ", "\t$ ")) or re.match(r"(?i)\s*<pre\b[^\n]*>\s*\$ ", lines[index]) or (
+                is_html and lines[index].lstrip().startswith("$ ")
+            ):
                 raise SystemExit(f"{name}:{index + 1}: a command outside of a console block")
             if other and (other[2].strip().startswith("console") or below.startswith("$ ")):
                 raise SystemExit(f"{name}:{index + 1}: a console block begins with ``` at the beginning of its line")
@@ -139,6 +150,8 @@ def blocks(path):
         end = index + 1
         while end < len(lines) and lines[end].rstrip() != fence[1]:
             end += 1
+        if end == len(lines):
+            raise SystemExit(f"{name}:{index + 1}: this block does not end")
         if fence[2] == "console":
             note = next((l for l in reversed(lines[:index]) if l.strip()), "")
             body = lines[index + 1 : end]
@@ -221,7 +234,7 @@ def refreshed(wanted, seen):
 
 def judge(block, results):
     """What is wrong with the block, in words; empty if nothing is."""
-    wrong = []
+    wrong, is_refused = [], False
     for index, ((command, wanted), (seen, code)) in enumerate(zip(block.steps, results)):
         where = f"{block.page}:{block.line}: {command[0]}"
         asked = index + 1 < len(block.steps) and block.steps[index + 1][0][0] == "$ echo $?"
@@ -230,6 +243,7 @@ def judge(block, results):
         elif block.live is not None:
             # `run` refuses where the counter of this machine is not proven.
             refused = code == 125 and "clocksmith run" in command[0]
+            is_refused |= refused
             if code not in (0, 1, 3) and not asked and not refused:
                 wrong.append(f"{where}\n  ended with {code}: {' '.join(seen)[:300]}")
         else:
@@ -237,7 +251,7 @@ def judge(block, results):
                 wrong.append(f"{where}\n  ended with {code}")
             if not matches(wanted, seen):
                 wrong.append(f"{where}\n" + difference(wanted, seen))
-    if block.live is not None:
+    if block.live is not None and not is_refused:
         text = " ".join(" ".join(line for seen, _ in results for line in seen).split())
         wrong += [f"{block.page}:{block.line}: `{word}` is not in: {text[:600]}" for word in block.live if word not in text]
     return wrong
@@ -251,37 +265,6 @@ def difference(wanted, seen):
     return "\n".join("  " + row for row in list(rows)[:60])
 
 
-class Options:
-    """Which verbs and options the program has."""
-
-    def __init__(self, clocksmith):
-        self.clocksmith, self.known = clocksmith, {}
-
-    def help(self, verb):
-        """The help of a verb (a tuple of words), or None if there is no such verb."""
-        if verb not in self.known:
-            done = subprocess.run([self.clocksmith, *verb, "--help"], capture_output=True, text=True, timeout=60)
-            self.known[verb] = done.stdout if done.returncode == 0 else None
-        return self.known[verb]
-
-    def wrong(self, command):
-        """Why this is no command of the program; None if it is one."""
-        words = command.split()[1:]
-        verb, rest = (), words
-        while rest and re.fullmatch(r"[a-z][a-z-]+", rest[0]) and len(verb) < (2 if verb == ("vm",) else 1):
-            verb, rest = (*verb, rest[0]), rest[1:]
-        text = self.help(verb)
-        if text is None:
-            return f"there is no verb {' '.join(verb)}"
-        for word in rest:
-            if word in ("|", ">", ";", "&&", "--"):
-                break
-            option = re.match(r"^\[?(--?[a-zA-Z][\w-]*)", word)
-            if option and not re.search(rf"(?<![\w-]){re.escape(option[1])}(?![\w-])", text):
-                return f"{' '.join(verb) or 'clocksmith'} has no {option[1]}"
-        return None
-
-
 def steps():
     """The steps of `./test.sh`; none without the program that lists them."""
     listed = subprocess.run([TOP / "test.sh", "--help"], capture_output=True, text=True, timeout=600)
@@ -291,8 +274,8 @@ def steps():
 def named(text, known):
     """What is wrong with the steps and the files of the repository that a text names."""
     wrong = [f"`./test.sh` has no step {word}"
-             for words in re.findall(r"(?m)(?:`|^    (?:\$ )?)\./test\.sh((?: [a-z][a-z-]+)+)(?=[`\n]| {2,}| #)", text)
-             for word in words.split() if known and word not in known | {"all", "ci", "help"}]
+             for words in re.findall(r"(?m)(?:`|^    (?:\$ )?)\./test\.sh((?: (?:--[a-z]+|[a-z][a-z-]+))+)(?=[`\n]| {2,}| #)", text)
+             for word in words.split() if known and not word.startswith("--") and word not in known | {"all", "ci", "help"}]
     homes = "book|crates|docs|fleet|fuzz|packaging|python|schemas|testbed|xtask|\\.github|\\.ci"
     for path in re.findall(rf"`((?:{homes})/[\w./-]+\w)`", text):
         # QEMU's documentation has such names.
@@ -301,27 +284,14 @@ def named(text, known):
     return wrong
 
 
-def bare(line):
-    """A command of an indented line without what is said of it."""
-    return re.split(r"\s{2,}|\s#\s", line)[0]
-
-
-def looked_up(text):
-    """Commands of the program in a page outside of console blocks."""
-    text = re.sub(r"```console.*?\n```", "", text, flags=re.S)
-    found = re.findall(r"`(?:sudo )?(clocksmith(?: [^`]+)?)`", text)
-    for block in re.findall(r"(?ms)^[ >\t]*(?:```|~~~)[ ]*(?:sh|bash|shell)\b[^\n]*\n(.*?)^[ >\t]*(?:```|~~~)", text):
-        found += [bare(line) for line in re.findall(r"(?m)^\s*(?:sudo )?(clocksmith .*)$", block)]
-    for line in re.findall(r"(?m)^    (?:\$ |# )?(?:sudo )?(clocksmith .*)$", text):
-        found.append(bare(line))
-    return [one for one in found if not re.search(r"clocksmith [A-Z]", one)]
-
-
 def included(path):
     """The text of a page with the files that it includes."""
     text = path.read_text()
     def put(found):
-        return (path.parent / found[1]).read_text()
+        try:
+            return (path.parent / found[1].strip()).read_text()
+        except OSError as error:
+            raise SystemExit(f"{path.relative_to(TOP)}: {found[0]}: {error.strerror}") from None
     return re.sub(r"\{\{#include ([^}:]+)[^}]*\}\}", put, text)
 
 
@@ -404,13 +374,14 @@ def linked(pages):
 
 
 def proofs(pages):
-    """Tests that pages name (`file.rs::function`) and that are not there."""
-    wrong = []
+    """Tests that texts name (`file.rs::function`) and that are not there."""
+    wrong, files = [], [p for top in ("crates", "xtask", "testbed", "fleet", "shims") for p in (TOP / top).rglob("*.rs")]
     for path in pages:
         for file, function in re.findall(r"`([\w./-]+\.rs)::(\w+)`", path.read_text()):
-            source = TOP / file
-            if not source.is_file() or not re.search(rf"\bfn {function}\(", source.read_text()):
-                wrong.append(f"{path.relative_to(SRC)}: there is no test {file}::{function}")
+            # As a whole path, or as the end of one.
+            sources = [TOP / file] if "/" in file else [p for p in files if p.name == file]
+            if not any(p.is_file() and re.search(rf"\bfn {function}\b", p.read_text()) for p in sources):
+                wrong.append(f"{path.relative_to(TOP)}: there is no test {file}::{function}")
     return wrong
 
 
@@ -504,7 +475,7 @@ def page(path, args, clocksmith, options, machine):
         if changed:
             path.write_text("\n".join(lines))
             print(f"changed: {path.relative_to(TOP)}")
-    for command in looked_up(included(path)):
+    for command in looked_up(included(path), options.verbs()):
         counts["looked up"] += 1
         if (why := options.wrong(command)):
             wrong.append(f"{path.relative_to(SRC)}: `{command}`: {why}")
@@ -541,14 +512,14 @@ def main():
     if args.pages and not chosen:
         sys.exit(f"book/test.py: no page begins with {' or '.join(args.pages)}; pages are named from book/src")
     if not args.pages:
-        wrong += linked(pages) + proofs(pages) + places()
+        # What was is told with the names of its time.
+        now = [p for p in [*pages, *texts()] if p.name != "CHANGELOG.md" and "decisions" not in p.parts]
+        wrong += linked(pages) + proofs(now) + places()
         known = steps()
-        for path in [*pages, *texts()]:
-            # What was is told with the names of its time.
-            if path.name != "CHANGELOG.md" and "decisions" not in path.parts:
-                wrong += [f"{path.relative_to(TOP)}: {one}" for one in named(path.read_text(), known)]
-        for path in [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
-            for command in looked_up(path.read_text()):
+        for path in now:
+            wrong += [f"{path.relative_to(TOP)}: {one}" for one in named(path.read_text(), known)]
+        for path in [p for p in now if p not in pages]:
+            for command in looked_up(path.read_text(), options.verbs()):
                 counts["looked up"] += 1
                 if (why := options.wrong(command)):
                     wrong.append(f"{path.relative_to(TOP)}: `{command}`: {why}")

@@ -238,6 +238,10 @@ def main():
         if given:
             if not name.endswith((".md", ".yml")):
                 continue
+        elif name.endswith(".md") and not glob(name, [*words.texts, *words.skip]):
+            wrong += 1
+            print(f"{name}: packaging/prose.toml lists it neither in `texts` nor in `skip`")
+            continue
         elif not glob(name, words.texts) or glob(name, words.skip):
             continue
         try:

@@ -112,6 +112,7 @@ for file in "${files[@]}"; do
         ;;
     esac
     case $file in
+    .venv/* | */.venv/* | *.egg-info/* | node_modules/* | */node_modules/*) complain "$file" "made by a tool for one machine" ;;
     proptest-regressions/* | */proptest-regressions/*) complain "$file" "a failure of a property test, which the seed repeats" ;;
     .vscode/* | */.vscode/* | .idea/* | */.idea/*) complain "$file" "an editor's settings" ;;
     esac
@@ -133,7 +134,7 @@ for file in "${files[@]}"; do
     rustc-ice-*.txt | hs_err_pid*.log) complain "$file" "a crash" ;;
     gmon.out | dhat-heap*.json | heaptrack.*.[gz]* | vgcore.* | massif.out.* | callgrind.out.* | cachegrind.out.* | flamegraph.svg) complain "$file" "a profile" ;;
     nohup.out) complain "$file" "a command's output" ;;
-    *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc) complain "$file" "a compiled file" ;;
+    *.o | *.so | *.so.* | *.a | *.rlib | *.rmeta | *.pyc | *.exe | *.dll | *.class | *.jar | *.whl) complain "$file" "a compiled file" ;;
     esac
 done
 # Without a line of text: binary or empty. A deleted file that is not committed is still listed.
@@ -169,6 +170,13 @@ while IFS= read -r file; do
     echo "tree: ${file#*$'\t'} has CRLF line ends: dos2unix it" >&2
     wrong=$((wrong + 1))
 done < <(git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' | grep -E '^i/(crlf|mixed)|^i/[a-z-]* +w/(crlf|mixed)' || true)
+# No check of lines looks into these: they are binary by a mistake, or .gitattributes says that they are.
+while IFS= read -r file; do
+    refuse "${file#*$'\t'} is binary, or has a zero byte: take it out, or say so in .gitattributes (NAME -text)"
+done < <(
+    git ls-files --eol -- . ':!fuzz/corpus-seeds' ':!*/fixtures/*' ':!*/samples/*' ':!*.png' ':!*.ico' |
+        grep -E '^i/-text|^i/[a-z-]* +w/-text' | grep -Ev 'attr/-text' || true
+)
 while IFS= read -r -d '' file; do
     echo "tree: $file begins with a byte order mark: take it out" >&2
     wrong=$((wrong + 1))
@@ -181,6 +189,13 @@ while IFS= read -r -d '' entry; do
         wrong=$((wrong + 1))
     fi
 done < <(git ls-files -sz -- '*.sh' '*.py' .ci/run ':!fuzz' ':!book/samples' ':!testbed/guest')
+# What is executable, and no program.
+while IFS= read -r -d '' entry; do
+    file=${entry#*$'\t'}
+    if { [[ $entry == 100755* ]] || [[ $entry == 100644* && -x $file ]]; } && [ -f "$file" ] && [ "$(head -c 2 "$file" | tr -d '\0')" != '#!' ]; then
+        refuse "$file is executable, and no script: chmod -x it, or git update-index --chmod=-x"
+    fi
+done < <(git ls-files -sz -- '*.rs' '*.md' '*.toml' '*.yml' '*.json' '*.txt' '*.c' '*.h')
 # Scripts that no shell and no Python would run. Samples are data.
 scripts=()
 absent=
@@ -189,7 +204,7 @@ for file in "${files[@]}"; do
     if [ -L "$file" ] || ! [ -f "$file" ]; then continue; fi
     first=
     case ${file##*/} in
-    *.sh | *.py) IFS= read -r first <"$file" || true ;;
+    *.sh | *.bash | *.py) IFS= read -r first <"$file" || true ;;
     # Names without a suffix, and those of packages' scripts.
     *.postinst | *.postrm | *.preinst | *.prerm) IFS= read -r first <"$file" || true ;;
     *.*) continue ;;
@@ -197,7 +212,7 @@ for file in "${files[@]}"; do
     esac 2>/dev/null
     case $file:$first in
     *.py:* | *:'#!'*python*) scripts+=("$file") ;;
-    *:'#!'*bash*) said=$(bash -n -- "$file" 2>&1) || refuse "$said" ;;
+    *:'#!'*bash* | *.bash:*) said=$(bash -n -- "$file" 2>&1) || refuse "$said" ;;
     *:'#!'*/sh* | *.sh:*) said=$(sh -n -- "$file" 2>&1) || refuse "$said" ;;
     esac
 done

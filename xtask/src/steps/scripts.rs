@@ -22,6 +22,7 @@ pub(crate) static BOOK: Step = Step {
         call("book/make.py --check --clocksmith").arg(program()).run(context)?;
         call("docs/terminal.py --check --clocksmith").arg(program()).run(context)?;
         call("python3 book/links.py --test").run(context)?;
+        call("python3 book/options.py --test").run(context)?;
         call("book/test.py --clocksmith").arg(program()).limit(600).run(context)
     },
 };

@@ -1,6 +1,6 @@
 //! Tests of the refusals of `packaging/tree.sh`, in a repository of a few files.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,6 +82,14 @@ fn tree_refuses_each_of_these() {
     tree.file("crates/a/fixtures/server.pem", &key);
     tree.file("large.txt", &"a line\n".repeat(200_000));
     tree.file("a.sh", "#!/bin/bash\nif true; then\n");
+    tree.file("a.bash", "if true; then\n");
+    tree.file("tool.jar", "text\n");
+    tree.file("zero.rs", "// a\0b\n");
+    tree.file("said.bin", "a\0b\n");
+    tree.file(".gitattributes", "said.bin -text\n");
+    let readme = tree.0.join("README.md");
+    tree.file("README.md", "text\n");
+    std::fs::set_permissions(&readme, std::fs::Permissions::from_mode(0o755)).unwrap();
     tree.file("b.py", "def f(:\n");
     tree.file("crates/new/Cargo.toml", "[package]\nname = \"new\"\npublish = false\n");
     tree.file("fuzz/Cargo.toml", "[[bin]]\npath = \"fuzz_targets/old.rs\"\n");
@@ -106,6 +114,10 @@ fn tree_refuses_each_of_these() {
         "docs/deploy.pem is a private key",
         "large.txt is a file of more than 1 MiB",
         "a.sh: line 3: syntax error",
+        "a.bash: line 2: syntax error",
+        "tool.jar is a compiled file",
+        "zero.rs is binary",
+        "README.md is executable, and no script",
         "b.py: invalid syntax",
         "crates/new/Cargo.toml has no lints",
         "crates/new/Cargo.toml does not state edition",
@@ -119,7 +131,9 @@ fn tree_refuses_each_of_these() {
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
-    assert!(!text.contains("old.rs") && !text.contains("server.pem"), "{text}");
+    for name in ["old.rs", "server.pem", "said.bin"] {
+        assert!(!text.contains(name), "{name}:\n{text}");
+    }
 }
 
 #[test]
