@@ -23,7 +23,7 @@ use clocksmith_kernel::{Machine, predict};
 use idle::{may_be_watched, may_halt};
 use marked::marked;
 use pending::{has_figures_of_nobody, is_pending};
-use rivals::{counter_follows, switches_of_this_boot, tsc_follows};
+use rivals::{counter_follows, switches_of_this_boot, tsc_follows, tsc_was_refused};
 pub(crate) use rivals::{is_of_one_boot, is_paravirtual, outranks_tsc};
 pub(crate) use silent::perhaps_silent;
 use silent::{is_silent, says_nothing, unread};
@@ -495,6 +495,9 @@ fn standing_of_usual(
              would then choose: a line is missing"
                 .to_owned(),
         );
+    }
+    if matches!(name, "hpet" | "acpi_pm" | "pit") && tsc_was_refused(machine) {
+        return high;
     }
     if reaches_late && shows {
         return match name {

@@ -99,6 +99,9 @@ features! {
     ReliableSkipsSync => row(v(3, 3));
     /// With `tsc_clocksource_reliable`, non-Intel machines do not get the verdict "unsynchronized".
     ReliableSparesUnsynchronized => row(Version::new(2, 6, 38));
+    /// A 64-bit kernel reads the HPET or the PM timer only if the TSC was disabled, by `notsc` or by `unsynchronized_tsc()`
+    /// (`time_init_gtod()` in arch/x86_64/kernel/time.c).
+    TimeCPrefersTsc => span(Version::new(2, 6, 14), Version::new(2, 6, 21));
     /// `tsc=reliable` protects `tsc-early` too.
     ReliableProtectsTscEarly => row(v(5, 4));
     /// The "unsynchronized" rule counts packages, not possible CPUs.

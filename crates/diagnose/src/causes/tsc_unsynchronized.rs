@@ -3,9 +3,11 @@
 use super::definition::{Blame, Definition, PLAIN};
 use super::tsc::{by_model, marked};
 use super::{Case, Causes};
-use crate::cause::CauseId;
+use crate::cause::{CauseId, Confidence, Evidence};
 use crate::remedies::table;
+use clocksmith_facts::log::Event;
 use clocksmith_facts::log::event::UnstableReason;
+use clocksmith_kernel::feature::Feature;
 
 pub(super) const CAUSE: Definition = Definition {
     clause: Some("nothing guarantees that the TSCs of the CPUs are synchronised"),
@@ -43,8 +45,38 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
          does not use them",
         |reason| matches!(reason, UnstableReason::Unsynchronized | UnstableReason::UvBios),
     );
+    by_choice(case, causes);
     let assumed = case.machine.constant_tsc.is_assumed() || case.machine.possible_cpus.is_assumed();
     by_model(case, causes, id, case.loss(), assumed, |reason| {
         matches!(reason, UnstableReason::Unsynchronized)
     });
+}
+
+/// The words of 64-bit kernels before the clocksource framework name the counter, and no reason: `unsynchronized_tsc()` has
+/// several, one of them for Intel's processors alone (since 2.6.19).
+fn by_choice(case: &Case<'_>, causes: &mut Causes) {
+    let machine = case.machine;
+    let is_refused = matches!(case.current_name(), Some("hpet" | "acpi_pm"))
+        && !machine.kernel.is_assumed()
+        && Feature::TimeCPrefersTsc.of(&machine.kernel.value)
+        && !machine.cmdline.is_assumed()
+        && !machine.cmdline.value.has("notsc");
+    let Some(log) = case.log().filter(|_| is_refused) else { return };
+    // After lost ticks the HPET replaces a TSC that was chosen.
+    let chosen = log.all(|event| matches!(event, Event::TimeSource { bits: 64, .. })).last();
+    let Some((entry, Event::TimeSource { name, .. })) = chosen.map(|entry| (entry, &entry.event))
+    else {
+        return;
+    };
+    if Some(name.as_str()) == case.current_name() {
+        causes.add(
+            CauseId::TscUnsynchronized,
+            case.loss(),
+            Confidence::Medium,
+            "the kernel does not use the TSC, and notsc is not on its command line: kernels before 2.6.21 do not count the \
+             TSCs as synchronised if the machine has several CPUs that are not Intel's, or several nodes, or an idle state \
+             (C3) in which an Intel processor's TSC stops",
+            vec![Evidence::line(log, entry)],
+        );
+    }
 }

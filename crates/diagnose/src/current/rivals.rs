@@ -121,6 +121,14 @@ pub(crate) fn outranks_tsc(machine: &Machine, name: &str) -> bool {
         || lacks_tsc(machine)
 }
 
+/// Whether a choice of a slow timer shows by itself that the kernel does not use the TSC: since `tsc-early`, the TSC is
+/// registered before the first choice, unless it is unstable, and an unstable one never comes later (`tsc_init()` and
+/// `init_tsc_clocksource()` in arch/x86/kernel/tsc.c, since 4.16).
+pub(super) fn tsc_was_refused(machine: &Machine) -> bool {
+    let early = |m: &Machine| Feature::TscEarly.of(&m.kernel.value);
+    open::ask_over(machine, &[OpenInput::KernelVersion], early).same == Some(true)
+}
+
 /// The kernel cannot use the TSC, in every case that the evidence leaves.
 pub(super) fn lacks_tsc(machine: &Machine) -> bool {
     open::ask(machine, |m| {

@@ -35,6 +35,35 @@ fn time_source_of_old_kernels_settles_what_is_in_use() {
     }
 }
 
+/// `unsynchronized_tsc()` in arch/x86_64/kernel/time.c: nothing else but `notsc` disables the TSC of a 64-bit kernel of that time.
+#[test]
+fn tsc_that_a_64_bit_kernel_passed_over_is_not_synchronised() {
+    let boot = |command: &str, cpu: &str, counter: &str| {
+        format!(
+            "Linux version 2.6.18-8.el5 (a@b) (gcc) #1 SMP\nCommand line: ro root=/dev/sda1 {command}\nConsole: colour VGA+ 80x25\n\
+             time.c: Using 14.318180 MHz WALL HPET GTOD {counter} timer.\ntime.c: Detected 2009.513 MHz processor.\n{cpu}\n\
+             Brought up 2 CPUs\nFreeing unused kernel memory: 224k freed\n"
+        )
+    };
+    let opteron = "CPU0: AMD Dual-Core AMD Opteron(tm) Processor 1210 stepping 02";
+    let report = why(&boot("", opteron, "HPET"));
+    let cause = report.causes.iter().find(|c| c.id == CauseId::TscUnsynchronized).unwrap();
+    assert!(
+        cause.evidence[0].text.contains("GTOD HPET") || cause.summary.contains("notsc"),
+        "{cause:?}"
+    );
+    assert_eq!(report.verdict, Verdict::Slow, "{}", report.headline);
+    for (command, cpu, counter) in [("notsc", opteron, "HPET"), ("", opteron, "HPET/TSC")] {
+        let report = why(&boot(command, cpu, counter));
+        let is = report.causes.iter().any(|c| c.id == CauseId::TscUnsynchronized);
+        assert!(!is, "{command} {cpu} {counter}: {}", report.headline);
+    }
+    let vmware = why(
+        "Linux version 2.6.18-164.el5 (a@b) (gcc) #1 SMP\ntime.c: Using 3.579545 MHz WALL PM GTOD TSC Timekeeping timer.\n",
+    );
+    assert_eq!(vmware.clocksource.current.as_deref(), Some("tsc"), "{}", vmware.headline);
+}
+
 /// `clock_fallback()` of 32-bit kernels up to 2.6.17: the PIT serves until the next boot.
 #[test]
 fn tsc_that_lost_too_many_ticks_is_followed_by_the_pit() {
