@@ -169,14 +169,22 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         "the kernel log from the beginning of the boot would show it: sudo dmesg, or journalctl -k -b"
     } else if case.lacks_sysfs() {
         "the whole of this boot's log would show it"
-    } else if !log_reaches_boot
-        && case.log().is_some_and(|log| shows_early_boot(log) && log.entries.len() == 1)
-    {
-        "the one line here that concerns clocks is from the boot's first seconds; the kernel's later choice and its \
-         reason are missing; the whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
     } else if !log_reaches_boot && case.log().is_some_and(shows_early_boot) {
-        "these lines are from the boot's first seconds; the kernel's later choice and its reason are missing; the \
-         whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
+        let one = case.log().is_some_and(|log| log.entries.len() == 1);
+        match (one, case.current_name().is_some()) {
+            (true, false) => {
+                "the one line here that concerns clocks is from the boot's first seconds; the kernel's later choice and \
+                 its reason are missing; the whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
+            }
+            (false, false) => {
+                "these lines are from the boot's first seconds; the kernel's later choice and its reason are missing; the \
+                 whole of journalctl -k -b, /var/log/dmesg or /var/log/kern.log has them"
+            }
+            (_, true) => {
+                "the lines of the boot's first seconds that show the reason are missing; the whole of journalctl -k -b, \
+                 /var/log/dmesg or /var/log/kern.log has them"
+            }
+        }
     } else if !log_reaches_boot {
         "this log does not begin at the boot, where the kernel logs the reason; journalctl -k -b, /var/log/dmesg or \
          /var/log/kern.log has those lines"
