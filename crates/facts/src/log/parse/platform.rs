@@ -235,7 +235,7 @@ fn time_source(m: &str) -> Option<Event> {
     match kind {
         "PM" => source("acpi_pm", 64),
         "HPET" | "PIT/HPET" => source("hpet", 64),
-        // The last word is of RHEL 5's kernels for guests of VMware, KVM of those for guests of KVM.
+        // RHEL 5's kernels say `TSC Timekeeping` in a guest of VMware, and `KVM` in a KVM guest.
         "HPET/TSC" | "PIT/TSC" | "TSC" | "TSC Timekeeping" => source("tsc", 64),
         "KVM" => source("kvm-clock", 64),
         _ => None,
