@@ -22,7 +22,7 @@ pub(crate) enum Need {
     Cargo(&'static str, &'static str),
     /// mdBook, of that version.
     MdBook(&'static str),
-    /// A target of the compiler. The step itself notices that it is missing, and does the rest.
+    /// A target of the compiler. The step itself detects that it is missing, and does the rest of the work.
     Target(&'static str),
     /// A nightly compiler with Miri and the sources of the standard library.
     Nightly,

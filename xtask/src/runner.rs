@@ -329,7 +329,7 @@ impl Runner {
     /// Holds the whole run against its budget.
     fn total(&mut self, mark: &Mark, begun: Instant, budget: u64, ci: bool) {
         let spent = mark.spent();
-        // Tools count for continuous integration, on the wall.
+        // Tools for continuous integration count wall-clock time.
         let tools = if ci { begun.elapsed().as_secs_f64() - spent.wall } else { 0.0 };
         let slow = if self.seconds.1 > 0.0 { self.seconds.0 / self.seconds.1 } else { 1.0 };
         let quiet = spent.quiet(slow) + tools;

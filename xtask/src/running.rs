@@ -144,8 +144,8 @@ fn ask_to_end(child: &mut Child, output: &mut Output) {
     }
 }
 
-/// Kills what is left of a group, so that nothing that it started runs on beside the next step, and returns the status of its first
-/// process; none if that cannot be ended, because it is another user's.
+/// Kills what is left of a group, so that nothing that it started continues to run during the next step, and returns
+/// the status of its first process; none if that cannot be ended, because it is another user's.
 pub(crate) fn close(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     // Also as a zombie, the first process keeps the number of its group.
     kill_group(child);

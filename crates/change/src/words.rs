@@ -39,7 +39,7 @@ pub enum BadWord {
 }
 
 impl Change {
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.add.is_empty() && self.remove.is_empty()

@@ -426,7 +426,7 @@ pub(crate) struct Run {
     /// services, which must start
     #[arg(long)]
     pub(crate) or_plain: bool,
-    /// Use this library for --via preload, if it is not beside this program
+    /// Use this library for --via preload, if it is not in the directory of clocksmith
     #[arg(long, value_name = "FILE")]
     pub(crate) preload_file: Option<PathBuf>,
     /// Program and its arguments

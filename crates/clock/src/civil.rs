@@ -102,7 +102,7 @@ pub(crate) fn rfc3339(unix_ns: u64, precision: Precision) -> Text {
     text
 }
 
-/// `   7.123456s`: seconds with four places, or more if need be.
+/// `   7.123456s`: seconds with four places, or more if necessary.
 #[cfg(any(feature = "tracing-subscriber", test))]
 pub(crate) fn seconds(ns: u64, precision: Precision) -> Text {
     let whole = ns / NS_PER_SECOND;

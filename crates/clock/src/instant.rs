@@ -67,7 +67,7 @@ impl Instant {
 
     /// The last tick of the kernel, 1 to 10 ms ago:
     /// [`monotonic_coarse_ns`](crate::monotonic_coarse_ns). It may be earlier than a moment that
-    /// [`now`](Self::now) gave before.
+    /// [`now`](Self::now) returned before.
     #[inline(always)]
     #[must_use]
     pub fn now_coarse() -> Self {

@@ -305,7 +305,7 @@ impl View {
         reading.cycles > reading.deadline || reading.behind() > self.span.load(Ordering::Relaxed)
     }
 
-    /// Whether that is so for less than another window.
+    /// Whether the deadline was exceeded by less than one more window.
     pub(crate) fn is_just_over(&self, reading: &Reading) -> bool {
         let window = self.span.load(Ordering::Relaxed);
         reading.cycles <= reading.deadline.saturating_add(window) && reading.behind() <= window

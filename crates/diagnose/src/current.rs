@@ -280,7 +280,7 @@ fn from_messages(facts: &Facts, machine: &Machine, log: &KernelLog) -> Current {
     let story = || {
         let told = read_then_restarted(log).or_else(|| read_then_unbound(log));
         let told = told.or_else(|| read_then_written(log)).or_else(|| read_then_continued(log));
-        told.map_or_else(|| unknown("the log does not say"), |told| explained(&told))
+        told.map_or_else(|| unknown("the log does not show it"), |told| explained(&told))
     };
     only_counter(facts, log).unwrap_or_else(story)
 }

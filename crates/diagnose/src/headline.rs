@@ -20,7 +20,7 @@ pub(crate) fn headline(
 ) -> String {
     let first = match (case.current_name(), case.current.or_listed) {
         (Some(name), true) => {
-            Some(format!("{name} (the first of the list, unless another one was chosen)"))
+            Some(format!("{name} (the first in the list, unless another one was chosen)"))
         }
         _ => None,
     };
@@ -161,8 +161,9 @@ pub(crate) fn headline(
             let more = also_open(case.open, OpenInput::Choice);
             let first = case.current_name().unwrap_or_default();
             format!(
-                "This evidence does not show which clocksource is in use: {first} is the first of the list, which the kernel \
-                 chooses by itself, but another one may have been chosen, and the costs of the others differ.{more}"
+                "This evidence does not show which clocksource is in use: {first} is the first in the list, which the \
+                 kernel chooses by itself, but another one may have been chosen, and the costs of the others \
+                 differ.{more}"
             )
         }
         // `current::silent` explains the reason.
@@ -317,7 +318,9 @@ pub(crate) fn with_wall_clock(
             format!("{NOT_IN_USE}: it is about the wall clock.")
         }
         (None, Some(fine)) if !is_kept && causes.iter().any(leaves_it_open) => {
-            format!("{fine} Nothing to fix there; whether the wall clock is correct is unknown.")
+            format!(
+                "{fine} The clocksource needs no change; whether the wall clock is correct is unknown."
+            )
         }
         _ => headline,
     }
@@ -344,7 +347,7 @@ pub(crate) fn before_nothing(headline: &str) -> Option<&str> {
 const NOT_IN_USE: &str = "This evidence does not show which clocksource is in use";
 
 /// The sentence for evidence that shows nothing.
-const NOTHING_KNOWN: &str = "Unknown: this evidence does not say which clocksource is in use.";
+const NOTHING_KNOWN: &str = "Unknown: this evidence does not show which clocksource is in use.";
 
 /// Seconds from which on a wall clock is reported as ahead.
 const AHEAD_S: f64 = 0.5;

@@ -372,8 +372,10 @@ impl MachineReport {
         Self {
             kernel: facts.kernel.value().map(|k| k.release.clone()),
             arch: match (facts.arch.value(), facts.width_open) {
-                (Some(Arch::X86_64), true) => Some("x86, 32 or 64 bits".to_owned()),
-                (Some(arch), true) => arch_name(arch).map(|name| format!("{name}, 32 or 64 bits")),
+                (Some(Arch::X86_64), true) => Some("x86 (32-bit or 64-bit)".to_owned()),
+                (Some(arch), true) => {
+                    arch_name(arch).map(|name| format!("{name} (32-bit or 64-bit)"))
+                }
                 (arch, _) => arch.and_then(arch_name),
             },
             hypervisor: facts

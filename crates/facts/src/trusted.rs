@@ -280,7 +280,7 @@ enum Look {
     Links,
 }
 
-/// Walks to a directory: returns its path without links, and its descriptor. Directories on the path are examined, the
+/// Walks to a directory: returns its path without links, and its descriptor. Directories on the path are examined; the
 /// last one is not.
 fn walk(path: &Path, missing: Missing, look: Look) -> Result<(PathBuf, OwnedFd), Untrusted> {
     let begin = std::path::absolute(path)

@@ -251,7 +251,7 @@ fn one(tree: &dyn Tree, path: &str) -> Result<VerifyResult, Missing> {
         Some(_) => return Err(bad("it is older than a day".to_owned())),
         None => return Err(bad("it is of a later time of this boot".to_owned())),
     }
-    // A CPU that came online since was not tested; a CPU in an earlier result may be gone.
+    // A CPU that has come online since then was not tested, and a CPU in an earlier result may no longer exist.
     if let Some(now) = online(tree) {
         let known = result.machine_cpus.iter().copied();
         result.machine_cpus = known.chain(now.0).collect::<CpuList>().0.into_iter().collect();

@@ -252,7 +252,7 @@ fn migration(out: &mut String, report: &FleetReport, look: Look) {
     if found.groups.is_empty() && found.scaling == 0 {
         return;
     }
-    let _ = writeln!(out, "\n{}", look.bold("Guests can move, with their TSC as it is, among"));
+    let _ = writeln!(out, "\n{}", look.bold("Guests can move, with their TSC unchanged, among"));
     for group in &found.groups {
         let range = if group.slowest_khz == group.fastest_khz {
             String::new()

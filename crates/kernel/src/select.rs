@@ -134,7 +134,7 @@ pub(crate) fn select(
     if !overridden {
         let because = if others.is_empty() {
             format!(
-                "{} (rating {}) is the only eligible clocksource of those that register by these rules",
+                "{} (rating {}) is the only eligible clocksource of those that register according to these rules",
                 chosen.name, chosen.rating
             )
         } else {

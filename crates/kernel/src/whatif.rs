@@ -12,7 +12,7 @@ use clocksmith_facts::version::{Kernel, Vendor};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhatIfError {
     /// The name is not a fact of the model.
-    #[error("--set {0}: not a fact of the model; known: {known}", known = KNOWN.join(", "))]
+    #[error("--set {0}: there is no such fact in the model; the facts are {known}", known = KNOWN.join(", "))]
     UnknownFact(String),
     /// The value does not fit the fact.
     #[error("{fact}: {value:?} is not a possible value; expected {expected}")]

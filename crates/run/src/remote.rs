@@ -189,7 +189,7 @@ impl Borrowed {
         let mut registers = self.registers;
         registers.rip = self.syscall;
         registers.rax = number as u64;
-        // No call is to be restarted.
+        // Prevents the kernel from restarting an interrupted call.
         registers.orig_rax = u64::MAX;
         [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9] =
             arguments;

@@ -159,7 +159,7 @@ const UNAWARE: &str = "msdos freedos pcdos drdos dos os2 ecomstation arcaos reac
     minix minix3 serenity serenityos";
 
 /// Returns whether a guest uses no clock of a hypervisor, so that it loses none if the hypervisor is hidden: macOS, a
-/// Windows before Vista, DOS and similar systems. Names tell which one it is.
+/// Windows before Vista, DOS and similar systems. Names show which one it is.
 pub(crate) fn unaware<'a>(guest: Guest, names: impl IntoIterator<Item = &'a str>) -> bool {
     let mut names = names.into_iter();
     match guest {

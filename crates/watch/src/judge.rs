@@ -204,7 +204,7 @@ impl Judgement {
             let text = if ntp.synchronized {
                 "the wall clock is synchronised".to_owned()
             } else {
-                "the kernel calls the wall clock not synchronised (STA_UNSYNC)".to_owned()
+                "the kernel reports the wall clock as not synchronised (STA_UNSYNC)".to_owned()
             };
             self.points.push(Point::new("ntp", State::Ok, text));
         }
@@ -374,7 +374,7 @@ fn wall_clock(report: &Report, thresholds: &Thresholds) -> Option<Point> {
             let text = match wall.state {
                 WallState::Synchronised => "the wall clock is synchronised",
                 WallState::Unsynchronised => {
-                    "the kernel reports it as not synchronised; whether a program corrects it is not known"
+                    "the kernel reports the wall clock as not synchronised; whether a program corrects it is not known"
                 }
                 WallState::Stale | WallState::Unknown => {
                     "whether the wall clock is correct is not known"

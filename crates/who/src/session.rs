@@ -86,8 +86,8 @@ const BETWEEN: Duration = Duration::from_millis(200);
 const ARMED: Duration = Duration::from_micros(300);
 /// Threads that are examined in one moment.
 const THREADS: usize = 8;
-/// Threads times processors that get an event each; beyond that, the whole machine is sampled and
-/// unwanted samples are discarded.
+/// The largest product of threads and processors for which each pair has its own event. Beyond that, `who` samples the
+/// whole machine and discards the samples of other threads.
 const EVENTS: usize = 4096;
 /// Samples of interpreters that wait for the function that they show.
 const UNRESOLVED: usize = 1 << 13;

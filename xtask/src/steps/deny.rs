@@ -95,8 +95,8 @@ pub(crate) static ADVISORIES: Step = Step {
     },
 };
 
-/// Why the dependencies of a manifest were not found good. Only the error of the fetch can be a missing network: an advisory may
-/// have any words, and a database that is here but cannot be read is something else.
+/// Why the check of the dependencies of a manifest failed. Only the error of the fetch can be a missing network: an
+/// advisory may have any words, and a database that is here but cannot be read is something else.
 fn unchecked(answer: &Answer, checked: &[&str], manifest: &str) -> Stop {
     if answer.text.lines().any(|line| line.trim_start().starts_with("error[")) {
         return Stop::fail(format!("{manifest}: a dependency has an advisory"));

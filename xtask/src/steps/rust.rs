@@ -195,7 +195,7 @@ pub(crate) static CALIBRATION: Step = Step {
     },
 };
 
-/// Programs that count their own reads in a mapped file, watched for a window each.
+/// Programs that count their own reads in a mapped file. `who` watches each of them for one window.
 pub(crate) static WHO_CALIBRATION: Step = Step {
     name: "who-calibration",
     what: "the truth lies inside the intervals that `who` prints in at least 93 of 100 rows",

@@ -123,7 +123,7 @@ fn generated(
         let why = format!("the words from which {program} makes the boot menu");
         way.steps.push(write(path, edited, &why, RISK));
         let why = "the boot menu is made from the settings; without this they have no effect";
-        let risk = "it rewrites the boot menu, as every kernel update does";
+        let risk = "the command rewrites the boot menu, as every kernel update does";
         way.steps.push(run(&[program], &CONFIGS, why, risk));
     }
     Some(Ok(way))

@@ -386,7 +386,7 @@ fn in_place(change: &Change, before: &Files, after: &mut Files, hand: &str) -> R
 fn regenerate(system: &System, way: &mut Way) {
     let config = config(system).unwrap_or("/boot/grub/grub.cfg");
     let why = "grub.cfg is made from the settings; without this they have no effect";
-    let risk = "it rewrites the boot menu, as every kernel update does";
+    let risk = "the command rewrites the boot menu, as every kernel update does";
     let step = if system.has("update-grub") {
         run(&["update-grub"], &[config], why, risk)
     } else if system.has("grub2-mkconfig") {

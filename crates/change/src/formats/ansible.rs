@@ -59,7 +59,7 @@ fn runtime(name: &str) -> String {
 
 - name: Say that {name} is not available
   ansible.builtin.debug:
-    msg: \"{name} is not available here; `clocksmith why` says why. Nothing is changed.\"
+    msg: \"{name} is not available here; `clocksmith why` shows why. Nothing is changed.\"
   when: \"not ({available})\"
 
 - name: Choose the clocksource {name}
@@ -103,7 +103,7 @@ fn runtime(name: &str) -> String {
 - name: The kernel must have accepted {name}
   ansible.builtin.assert:
     that: \"(clocksmith_after.content | b64decode | trim) == '{name}'\"
-    fail_msg: \"{{{{ clocksmith_after.content | b64decode | trim }}}} is in use; dmesg says why\"
+    fail_msg: \"{{{{ clocksmith_after.content | b64decode | trim }}}} is in use; dmesg shows why\"
     quiet: true
   when:
     - \"{available}\"

@@ -59,7 +59,7 @@ pub struct Entry {
     pub watches: Vec<Watch>,
     /// The clocksource before the first step that chose one.
     pub clocksource: Option<String>,
-    /// Steps whose program was not run, because the system is not the running one: they are to be run inside that
+    /// Steps whose program was not run, because the system is not the running one: they must be run inside that
     /// system.
     pub left: Vec<usize>,
     /// During a revert: conflicts are overridden.

@@ -57,7 +57,7 @@ fn automatic(situation: &Situation<'_>, wish: &Wish, proposal: &mut Proposal) {
         if let Some(remedy) = advised(&table::TSC_NOWATCHDOG) {
             proposal.cmdline.add.extend(remedy.parameters.add.iter().cloned());
             proposal.notes.push(
-                "the reboot alone makes the TSC available again, until the next false alarm"
+                "a reboot alone makes the TSC available again, until the next false alarm"
                     .to_owned(),
             );
         }

@@ -11,7 +11,7 @@ these.\n\nINPUT is a bundle that `clocksmith collect` wrote, documents of `clock
 tables that --out wrote, or a history that --history wrote. If a host has several reports, the \
 newest one is used. Two machine ids under one name are two hosts.\n\n--history keeps the reports of \
 many days; --changes shows which hosts changed, and what they have in common.\n\nNeeds the program \
-clocksmith-fleet beside this one or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 \
+clocksmith-fleet, in the directory of clocksmith or in PATH; --lines works without it.\n\nExit codes: 0 done, 2 \
 wrong usage or no usable input, 3 nothing is known about any host.";
 
 /// Options of `fleet`.
@@ -60,7 +60,7 @@ pub(crate) struct Fleet {
     /// Print only the documents of bundles, one per line
     #[arg(long, conflicts_with_all = ["out", "sql", "rows", "memory", "tables", "show_sql", "history", "date"])]
     pub(crate) lines: bool,
-    /// The program with the engine, if it is not beside this one or in PATH
+    /// The program with the engine, if it is neither in the directory of clocksmith nor in PATH
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) engine: Option<PathBuf>,
 }

@@ -103,7 +103,7 @@ pub(crate) struct Thresholds {
     /// Set the state for time that may be wrong [default: critical]
     #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) untrustworthy: Option<Grade>,
-    /// Set the state for a wall clock that is stale, unsynchronised or has two masters [default: warning]
+    /// Set the state for a wall clock that is stale or unsynchronised, or that two programs steer [default: warning]
     #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
     pub(crate) wall_clock: Option<Grade>,
     /// Set the state for a clocksource that --expect does not list [default: critical]

@@ -99,7 +99,7 @@ const PRELOAD: (&str, &str) = (
 
 const ENGINE: (&str, &str) = (
     "clocksmith-fleet",
-    "The SQL engine, a separate program beside clocksmith or in PATH; --lines does not need it.",
+    "The SQL engine, a separate program in the directory of clocksmith or in PATH; --lines does not need it.",
 );
 
 const NO_COLOR: (&str, &str) =

@@ -119,7 +119,8 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String], mark: &st
 
 /// Returns the next step for the user.
 fn when(report: &FixReport) -> String {
-    let apply = "Nothing was changed. To do it: clocksmith fix --apply with the same options";
+    let apply =
+        "Nothing was changed. To make the change: clocksmith fix --apply with the same options";
     if report.reboot {
         format!("{apply}; it takes effect at the next reboot. To revert it: clocksmith fix --undo")
     } else {

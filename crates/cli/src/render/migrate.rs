@@ -93,9 +93,9 @@ fn what_holds(answer: &Answer) -> String {
 
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Exact => "can migrate, TSC as it is",
-        Verdict::Scaled => "can migrate, TSC scaled",
-        Verdict::HostRate => "can migrate, TSC at the host's rate",
+        Verdict::Exact => "can migrate, with the TSC unchanged",
+        Verdict::Scaled => "can migrate, with the TSC scaled",
+        Verdict::HostRate => "can migrate, with the TSC at the host's rate",
         Verdict::Goes => "can migrate",
         Verdict::Free => "can migrate",
         Verdict::Unsafe => "must not migrate",

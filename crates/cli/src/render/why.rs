@@ -165,7 +165,7 @@ pub(crate) fn frequency(tsc: Tsc) -> String {
     let mhz = f64::from(tsc.khz) / 1000.0;
     match f64::from(tsc.slack_khz) / 1000.0 {
         0.0 => format!("{mhz:.3} MHz"),
-        slack => format!("{mhz:.3} MHz, give or take {slack:.3} MHz"),
+        slack => format!("{mhz:.3} MHz +/- {slack:.3} MHz"),
     }
 }
 

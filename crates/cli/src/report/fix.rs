@@ -271,29 +271,29 @@ impl StepReport {
             Action::Write { path, content, .. } => {
                 let old = system.text(path);
                 let undo = if system.files.contains_key(path) {
-                    "its previous content, owner, mode and times are restored"
+                    "the file's previous content, owner, mode and times are restored"
                 } else {
                     "the file is deleted"
                 };
-                (undo.to_owned(), "it is read back".to_owned(), Some(diff(path, old, content)))
+                (undo.to_owned(), "the file is read back".to_owned(), Some(diff(path, old, content)))
             }
             Action::Remove { .. } => {
-                ("the file is restored".to_owned(), "its absence is checked".to_owned(), None)
+                ("the file is restored".to_owned(), "clocksmith checks that the file is absent".to_owned(), None)
             }
             Action::Link { .. } => {
-                ("the link is deleted".to_owned(), "it is read back".to_owned(), None)
+                ("the link is deleted".to_owned(), "the link is read back".to_owned(), None)
             }
             Action::Run { rewrites, undo, .. } => {
                 let mut parts = Vec::new();
                 if !rewrites.is_empty() {
                     parts.push(
-                        "the files that it rewrites are saved first, and are restored".to_owned(),
+                        "the files that the command rewrites are saved first, and are restored".to_owned(),
                     );
                 }
                 if let Some(undo) = undo {
                     parts.push(undo.join(" "));
                 }
-                (parts.join("; then "), "it must succeed".to_owned(), None)
+                (parts.join("; then "), "the command must succeed".to_owned(), None)
             }
             Action::Clocksource { .. } => (
                 "choose the previous clocksource again".to_owned(),

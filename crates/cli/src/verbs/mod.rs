@@ -73,7 +73,7 @@ fn say_if_below_run() {
     if clocksmith_measure::bench::vdso::is_replaced() {
         crate::ui::err::line(
             "clocksmith: the clocks of this process are served by a vDSO that is not the kernel's, \
-             such as the one of `clocksmith run`: the figures are those of that clock",
+             such as that of `clocksmith run`; the figures are those of that clock",
         );
     }
 }

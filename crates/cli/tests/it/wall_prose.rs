@@ -339,7 +339,7 @@ fn what_a_text_quotes_is_answered_first_and_no_failed_command_is_requested() {
     let (_, said) =
         said_of("`timedatectl set-ntp on` was giving `Failed to set ntp: NTP not supported.`\n");
     let said = unwrapped(&said);
-    assert!(said.contains("No time daemon that systemd can switch is installed"), "{said}");
+    assert!(said.contains("No time daemon that systemd can enable is installed"), "{said}");
     assert!(!said.contains("chrony.conf lacks") && !said.contains("set-ntp true"), "{said}");
     assert!(
         !said.contains("the output of `timedatectl`") && !said.contains("of `timedatectl` and"),

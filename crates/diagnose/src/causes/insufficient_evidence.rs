@@ -150,7 +150,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
             CauseId::InsufficientEvidence,
             Severity::Info,
             Confidence::High,
-            format!("this evidence does not show {}", names.join(", ")),
+            format!("this evidence does not show {}", names.join(", or ")),
             Vec::new(),
         );
     }
@@ -205,7 +205,7 @@ fn nothing_explains(case: &Case<'_>, causes: &mut Causes) {
         }
         (Some(name), Some(true)) => format!("this evidence does not show why {name} is in use"),
         (Some(name), _) => {
-            format!("the TSC was found unstable while {name} is in use, and no line says why")
+            format!("the TSC was found unstable while {name} is in use, and no line shows why")
         }
         (None, _) => "this evidence does not show which clocksource is in use, or why".to_owned(),
     };

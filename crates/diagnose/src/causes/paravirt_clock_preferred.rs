@@ -50,7 +50,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         clock.severity,
         if listed == Some(true) { Confidence::High } else { Confidence::Medium },
         if case.tsc_differed_and_kept() {
-            format!("{current} is rated above the TSC; whether the TSC is correct is not shown")
+            format!("{current} is rated above the TSC; this evidence does not show whether the TSC is correct")
         } else if listed == Some(true) && steps_back(case, current) {
             // It would have stepped back behind an invariant TSC.
             format!(
@@ -60,7 +60,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         } else if listed == Some(true) {
             format!("{current} outranks the TSC, which is also usable here")
         } else {
-            format!("{current} is rated above the TSC; whether the TSC is usable is not shown")
+            format!("{current} is rated above the TSC; this evidence does not show whether the TSC is usable")
         },
         vec![clock.evidence(case)],
     );

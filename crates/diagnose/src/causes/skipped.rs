@@ -33,7 +33,7 @@ pub(super) fn find(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
             CauseId::WatchdogRemoteTimeout,
             Severity::Info,
             Confidence::High,
-            "one cross-CPU check was skipped because the other CPU was busy: informational",
+            "one cross-CPU check was skipped because the other CPU was busy; this is information only",
             vec![Evidence::line(log, entry)],
         );
     }

@@ -38,7 +38,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             ),
             TscAdjust::Compensated => (
                 Severity::Info,
-                "a CPU came up with a TSC that differed from the others; the kernel corrected it \
+                "a CPU came online with a TSC that differed from those of the other CPUs; the kernel corrected it \
                  with TSC_ADJUST",
             ),
             _ => (

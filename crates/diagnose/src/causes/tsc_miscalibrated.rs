@@ -156,8 +156,8 @@ fn stated(case: &Case<'_>, log: &KernelLog, causes: &mut Causes) {
         if case.tsc_is_current() { Severity::Critical } else { Severity::Warning },
         Confidence::High,
         format!(
-            "tsc_early_khz={given} is wrong: 100 ms by that figure are {ms} ms by the PM timer, so the \
-             TSC runs at about {} kHz",
+            "tsc_early_khz={given} is wrong: 100 ms according to that figure are {ms} ms according to the PM timer, so \
+             the TSC runs at about {} kHz",
             given.saturating_mul(100) / ms.max(1)
         ),
         vec![cmdline(case, &format!("tsc_early_khz={given}")), Evidence::line(log, entry)],

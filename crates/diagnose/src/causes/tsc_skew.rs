@@ -58,8 +58,9 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
             CauseId::TscSkew,
             case.loss(),
             Confidence::Medium,
-            "the TSC counted less than three quarters of what the ticks say: it stops or slows while the CPU is idle, the \
-             CPU's frequency changes, an emulator loses cycles, or there were more ticks than due; the message does not \
+            "the TSC counted less than three quarters of the time that the ticks showed: it stops or slows while the \
+             CPU is idle, the CPU's frequency changes, an emulator loses cycles, or more ticks arrived than were due; \
+             the message does not \
              say which",
             vec![Evidence::line(log, entry)],
         );

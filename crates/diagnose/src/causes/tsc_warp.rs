@@ -73,7 +73,8 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
         causes,
         CauseId::TscWarp,
         case.loss(),
-        "a CPU that came up read a lower TSC than another had just read: the counters are not synchronised",
+        "a CPU that came online read a lower TSC value than another CPU had just read: the counters are not \
+         synchronised",
         |reason| matches!(reason, UnstableReason::SyncFailed),
     );
     let Some(log) = case.log() else { return };
@@ -87,10 +88,10 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     for entry in log.all(told) {
         let when = match entry.at {
             Some(at) if at > BOOTED_BY => {
-                "came up long after the boot (a resume, or one that was added)"
+                "came online long after the boot (at a resume, or because it was added)"
             }
-            Some(_) => "came up at boot",
-            None => "came up",
+            Some(_) => "came online at boot",
+            None => "came online",
         };
         let summary = match &entry.event {
             Event::Warp { cycles } => {

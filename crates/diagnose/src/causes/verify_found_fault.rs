@@ -32,7 +32,7 @@ fn find(case: &Case<'_>, causes: &mut Causes) {
     let concerns = (result.counter == Trust::NotTrusted && by_counter)
         || (result.clocks == Trust::NotTrusted && same);
     let faults: Vec<_> = result.findings.iter().filter(|finding| finding.fault).collect();
-    let what = faults.first().map_or("it did not say which", |first| first.summary.as_str());
+    let what = faults.first().map_or("it did not state which", |first| first.summary.as_str());
     let ago = ago(result.age_s);
     let summary = if concerns {
         format!("clocksmith verify found a fault {ago}: {what}")

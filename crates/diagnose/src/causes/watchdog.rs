@@ -117,8 +117,8 @@ fn blame(
                 fault,
                 loss,
                 Confidence::Medium,
-                "the watchdog was interrupted between its reads (a descheduled virtual CPU, SMI), and \
-                 the kernel demoted the TSC"
+                "the watchdog was interrupted between its reads (a descheduled virtual CPU or an \
+                 SMI), and the kernel demoted the TSC"
                     .to_owned(),
             );
         }

@@ -127,8 +127,8 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
         ));
     } else if delta < -0.5 {
         out.push(
-            "More than the whole interval of half a second: the counter stopped or was set back, or \
-             the reference jumped."
+            "The difference is larger than the whole interval of half a second: the counter stopped or was set back, \
+             or the reference jumped."
                 .to_owned(),
         );
     } else if size <= 0.5 {
@@ -138,8 +138,8 @@ fn old(name: &str, delta_ns: i64) -> Vec<String> {
         ));
     } else {
         out.push(
-            "More than the interval itself: a jump of the counter, or a reference that was not read \
-             or wrapped for that long."
+            "The difference is larger than the interval itself: a jump of the counter, or a reference that was not \
+             read or wrapped for that long."
                 .to_owned(),
         );
     }

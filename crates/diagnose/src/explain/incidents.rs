@@ -94,7 +94,7 @@ fn clause(incident: &Incident, hypothesis: &Hypothesis) -> String {
         ),
         Hypothesis::ReferenceStuck => format!("{reference} did not move"),
         Hypothesis::PlausibleRate { hz } => format!(
-            "{clock} ran at {:.3} MHz by {reference}; if that is this CPU's rate, the clocks agree \
+            "{clock} ran at {:.3} MHz according to {reference}; if that is this CPU's rate, the clocks agree \
              (the log's `Detected` line shows it)",
             hz / 1e6
         ),

@@ -152,7 +152,7 @@ const SERVICES: Class = Class {
     begins: &["sync"],
 };
 
-/// What is signed with a time, and by what it is compared.
+/// Requests that are signed with a time, and the servers that compare it.
 const REQUESTS: Class = Class { whole: &["request"], begins: &[] };
 const OF_SERVERS: Class = Class { whole: &["server"], begins: &[] };
 const TIMES: Class = Class { whole: &["time"], begins: &[] };
@@ -282,7 +282,7 @@ const STEPS: Class =
 const SETTERS: Class =
     Class { whole: &["ntp", "ntpd", "chrony", "chronyd", "timesyncd"], begins: &[] };
 
-/// A container of Linux cannot drift against its host: such a one runs in a guest.
+/// A Linux container cannot drift against its host: a container that drifts runs in a guest.
 const DRIFTS: Class = Class { whole: &["drift", "drifts", "drifting", "drifted"], begins: &[] };
 
 /// Servers that say how far the clock moved.

@@ -1,4 +1,4 @@
-//! Slips of the fingers: how far apart two words may be, and the nearest name of a clocksource.
+//! Typing errors: how far apart two words may be, and the nearest name of a clocksource.
 
 use super::entry::fold;
 use crate::names::NAMES;

@@ -118,7 +118,8 @@ pub(super) fn said(small: &str) -> Option<String> {
         ),
         _ if ppm < NTP_PPM => (
             format!("{:.0}", (ppm / 10.0).round() * 10.0),
-            "more than a quartz is off by, and within the 500 ppm that NTP corrects: run a time daemon",
+            "a larger error than that of a quartz oscillator, but within the 500 ppm that NTP corrects: run a time \
+             daemon",
         ),
         _ if ppm < GROSS_PPM => (
             format!("{:.0}", (ppm / 10.0).round() * 10.0),
@@ -127,12 +128,12 @@ pub(super) fn said(small: &str) -> Option<String> {
         ),
         _ => (
             format!("{:.0}", (ppm / 1000.0).round() * 1000.0),
-            "far more than ntpd and systemd-timesyncd correct (500 ppm): the guest is stopped at times, ticks are lost, or the kernel takes the counter for \
-             one of another frequency; compare another clocksource",
+            "far more than ntpd and systemd-timesyncd correct (500 ppm): the guest is stopped at times, ticks are \
+             lost, or the kernel uses a wrong frequency for the counter; compare another clocksource",
         ),
     };
     Some(format!(
-        "By the text's figures ({figures}) the clock is off by about {rounded} ppm: {follows}"
+        "According to the figures in the text ({figures}), the clock is off by about {rounded} ppm: {follows}"
     ))
 }
 

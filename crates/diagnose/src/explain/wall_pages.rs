@@ -1,6 +1,6 @@
 //! Names in texts about a wall clock, and the pages that they lead to.
 
-/// The page about restored guests, and words; a text about their clocks has one of them.
+/// The page about restored guests, and words of which a text about their clocks contains at least one.
 pub(super) const STALE: &str = "wall-clock-stale-after-restore";
 pub(super) const OF_GUESTS: &[&str] = &[
     "guest clock",

@@ -338,7 +338,7 @@ pub(super) fn of_text(text: &str) -> Vec<&'static str> {
     if resolution::tells(&small) {
         return Vec::new();
     }
-    // Phrases go on in the next line. `ntp` is a part of other words.
+    // A phrase may continue on the next line, and `ntp` may be a part of a longer word.
     let flat = small.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_word = |word: &str| has(&flat, word, word.len() > 4, |c| c.is_ascii_alphabetic());
     let any = |words: &[&str]| words.iter().any(|word| is_word(word));

@@ -230,7 +230,7 @@ pub(super) fn cheaper_reads(plan: &Plan<'_>) -> Option<Offer> {
             "it is also a system call on this kernel, but reads no counter".to_owned()
         }
         _ if machine.arch.value.is_x86() => format!(
-            "it reads no counter, and costs no system call on 64-bit kernels, on 32-bit ones {}",
+            "it reads no counter, and costs no system call on 64-bit kernels or, {}, on 32-bit kernels",
             Feature::Vdso32.versions()
         ),
         _ => "it reads no counter".to_owned(),

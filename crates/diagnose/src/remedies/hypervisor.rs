@@ -32,7 +32,8 @@ pub(super) fn host_on_tsc(plan: &Plan<'_>) -> Option<Offer> {
     Some(if pvclock {
         offer
     } else {
-        offer.instruction("the host is not Linux with KVM: its own tools say which counter it uses")
+        offer
+            .instruction("the host is not Linux with KVM: its own tools show which counter it uses")
     })
 }
 
@@ -43,8 +44,11 @@ pub(super) fn hyperv_tsc_page(plan: &Plan<'_>) -> Option<Offer> {
     }
     Some(
         Offer::default()
-            .setting("libvirt domain XML, in <clock>", "<timer name='hypervclock' present='yes'/>")
-            .setting("QEMU command line", "-cpu host,hv-time"),
+            .setting(
+                "the libvirt domain XML, in <clock>",
+                "<timer name='hypervclock' present='yes'/>",
+            )
+            .setting("the QEMU command line", "-cpu host,hv-time"),
     )
 }
 
@@ -72,17 +76,17 @@ pub(super) fn expose_invariant_tsc(plan: &Plan<'_>) -> Option<Offer> {
     }
     let offer = Offer::default()
         .setting(
-            "libvirt domain XML",
+            "the libvirt domain XML",
             "<cpu mode='host-passthrough' migratable='off'><feature policy='require' \
              name='invtsc'/></cpu>",
         )
-        .setting("QEMU command line", "-cpu host,migratable=off,+invtsc")
+        .setting("the QEMU command line", "-cpu host,migratable=off,+invtsc")
         .setting(
-            "libvirt domain XML, in <clock>, to keep migration",
+            "the libvirt domain XML, in <clock>, to keep migration",
             "<timer name='tsc' frequency='HZ'/>",
         )
-        .setting("QEMU command line, to keep migration", "-cpu host,+invtsc,tsc-frequency=HZ")
-        .instruction("HZ is a frequency in Hz that all hosts of the guest can give");
+        .setting("the QEMU command line, to keep migration", "-cpu host,+invtsc,tsc-frequency=HZ")
+        .instruction("HZ is a frequency in Hz that all hosts of the guest can provide");
     Some(if host_off_tsc(plan) {
         offer.instruction(
             "only if the host itself uses its TSC: otherwise the guest trusts a counter that the host does not trust",
@@ -117,13 +121,13 @@ fn emulated(plan: &Plan<'_>) -> Offer {
     };
     Offer::saying(says)
         .setting(
-            "QEMU command line, on a host with KVM",
+            "the QEMU command line, on a host with KVM",
             "-accel kvm -cpu host,migratable=off,+invtsc",
         )
-        .setting("QEMU command line, without KVM", "-cpu max,x-force-features=on,+invtsc")
+        .setting("the QEMU command line, without KVM", "-cpu max,x-force-features=on,+invtsc")
         .instruction("-cpu host exists only with KVM; without KVM each +invtsc needs \
                       x-force-features=on")
-        .risking("with KVM the guest is tied to hosts that can give this TSC frequency; the guest must be restarted")
+        .risking("with KVM the guest is tied to hosts that can provide this TSC frequency; the guest must be restarted")
         .citing("QEMU target/i386/cpu.c, invtsc and x-force-features (10.0)")
 }
 
@@ -150,15 +154,15 @@ pub(super) fn virtualbox(plan: &Plan<'_>) -> Option<Offer> {
     Some(
         Offer::default()
             .setting(
-                "on the host, VirtualBox 5.0 and later; VM is the guest's name",
+                "a shell on the host, for VirtualBox 5.0 and later; VM is the guest's name",
                 "VBoxManage modifyvm VM --paravirtprovider kvm",
             )
             .setting(
-                "on the host, VirtualBox 4.x only",
+                "a shell on the host, for VirtualBox 4.x only",
                 "VBoxManage setextradata VM VBoxInternal/TM/MaybeUseOffsettedHostTSC 1\n\
                  VBoxManage setextradata VM VBoxInternal/TM/UseRealTSC 1",
             )
-            .instruction("clocksmith vm lint reads the guest's .vbox file and says which keys do nothing there")
+            .instruction("clocksmith vm lint reads the guest's .vbox file and shows which keys have no effect there")
             .instruction(
                 "VirtualBox traps each read of the TSC in a guest with several CPUs; an HPET (--chipset ich9) is \
                  better than acpi_pm, and still slow",
@@ -174,10 +178,10 @@ pub(super) fn give_a_timer(plan: &Plan<'_>) -> Option<Offer> {
     Some(
         Offer::default()
             .setting(
-                "KVM, libvirt domain XML, in <clock>; it is the default unless another setting disables it",
+                "the libvirt domain XML, in <clock>, for KVM; this is the default unless another setting disables it",
                 "<timer name='kvmclock' present='yes'/>",
             )
-            .setting("libvirt domain XML, in <features>, which adds the PM timer", "<acpi/>")
+            .setting("the libvirt domain XML, in <features>, which adds the PM timer", "<acpi/>")
             .instruction(
                 "the guest's kernel needs the code: CONFIG_KVM_GUEST for kvm-clock, CONFIG_X86_PM_TIMER for acpi_pm, \
                  CONFIG_HPET_TIMER for hpet",

@@ -52,15 +52,15 @@ fn unavailable(plan: &Plan<'_>) -> &'static str {
         !matches!(plan.case.expectation.tsc, TscState::NotPresent | TscState::NotRegistered);
     match open::ask_over(machine, &[OpenInput::KernelVersion], checks).same {
         Some(false) if registered => {
-            "the kernel has marked it unstable but, before 2.6.31, still accepts the name: the time would come from \
-             a counter that was found wrong"
+            "the kernel has marked the TSC unstable but, before 2.6.31, still accepts the name: the time would come \
+             from a counter that was found wrong"
         }
         Some(true) => {
-            "the kernel does not offer the TSC until the next boot: the write returns success and changes nothing"
+            "the kernel does not offer the TSC until the next boot; a write returns success and changes nothing"
         }
         _ => {
-            "the kernel has marked it unstable until the next boot: before 2.6.31 it still accepts the name; since \
-             then the write returns success and changes nothing"
+            "the kernel has marked the TSC unstable until the next boot; before 2.6.31 it still accepts the name, \
+             and since then a write returns success and changes nothing"
         }
     }
 }

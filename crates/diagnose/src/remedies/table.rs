@@ -176,7 +176,7 @@ pub(crate) const NEWER_KERNEL_WATCHDOG: Advice = Advice {
     summary: "use a newer kernel: since 5.16 a TSC that is constant, nonstop and adjustable is not \
               watched on small machines (4 nodes since 6.6, 4 packages since 6.12)",
     risk: "the usual risk of a kernel update",
-    source: "Linux commit b50db7095fe0 (5.16, 2021); 2ed08e4bc532 area, x86/tsc (6.6, 6.12)",
+    source: "Linux commits b50db7095fe0 (5.16, 2021), 233756a640be and b4bac279319d (x86/tsc; 6.6, 6.12)",
     offer: watchdog::newer_kernel,
 };
 
@@ -185,8 +185,8 @@ pub(crate) const NEWER_KERNEL_RELIABLE: Advice = Advice {
     id: "newer-kernel-reliable",
     layer: Layer::Boot,
     summary: "use a kernel 5.4 or later, with tsc=nowatchdog, which keeps the warp test between CPUs: from 4.16 to 5.3 \
-              tsc-early stays watched although tsc=reliable is on the command line, so it can be demoted before tsc is \
-              registered",
+              the watchdog still checks tsc-early although tsc=reliable is on the command line, so it can be demoted \
+              before tsc is registered",
     risk: "the usual risk of a kernel update; without the watchdog a fault of the TSC is not reported",
     source: "Linux arch/x86/kernel/tsc.c, clocksource_tsc_early (4.16, 2018; 5.4, 2019)",
     offer: watchdog::newer_kernel_reliable,
@@ -219,7 +219,7 @@ pub(crate) const EXPOSE_INVARIANT_TSC: Advice = Advice {
     id: "expose-invariant-tsc",
     layer: Layer::Hypervisor,
     summary: "give the guest an invariant TSC",
-    risk: "the guest is tied to hosts that can give this TSC frequency: without a pinned frequency \
+    risk: "the guest is tied to hosts that can provide this TSC frequency: without a pinned frequency \
            live migration is refused (\"non-migratable CPU device (invtsc flag)\")",
     source: "QEMU target/i386/cpu.c, invtsc and tsc-frequency (10.0); libvirt CPU feature invtsc \
              (11.3)",
@@ -240,7 +240,7 @@ pub(crate) const XEN_NATIVE_TSC: Advice = Advice {
 pub(crate) const VIRTUALBOX_PARAVIRT: Advice = Advice {
     id: "virtualbox-paravirt",
     layer: Layer::Hypervisor,
-    summary: "let VirtualBox offer a paravirtual clock, or the real TSC with an offset",
+    summary: "have VirtualBox offer a paravirtual clock, or the real TSC with an offset",
     risk: "TSCVirtualized, UseRealTSC and MaybeUseOffsettedHostTSC stop a VM of VirtualBox 5.0 and \
            later from starting",
     source: "VirtualBox manual, paravirtualization providers (7.2); VirtualBox TM.cpp (4.x to 7)",
@@ -308,8 +308,8 @@ pub(crate) const SHALLOW_IDLE: Advice = Advice {
     id: "shallow-idle",
     layer: Layer::Boot,
     summary: "keep the CPU out of the idle states in which the TSC stops",
-    risk: "more power and heat, less turbo; on a laptop, battery life. Accepting the slower clock may \
-           be the better choice",
+    risk: "more power and heat, less turbo and, on a laptop, a shorter battery life; accepting the \
+           slower clock may be the better choice",
     source: "Linux Documentation/admin-guide/kernel-parameters.txt, processor.max_cstate, \
              intel_idle.max_cstate (7.1, 2026)",
     offer: hardware::shallow_idle,

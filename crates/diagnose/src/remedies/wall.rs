@@ -378,10 +378,13 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
 fn of_timesyncd(asks_nobody: bool) -> Offer {
     let log = "journalctl -u systemd-timesyncd";
     if asks_nobody {
-        return Offer::saying("give systemd-timesyncd a server (NTP= in /etc/systemd/timesyncd.conf), and see that it is told of the network")
-            .command("networkctl")
-            .command(log)
-            .command("sudo systemctl restart systemd-timesyncd");
+        return Offer::saying(
+            "give systemd-timesyncd a server (NTP= in /etc/systemd/timesyncd.conf), and make sure \
+                              that it detects the network",
+        )
+        .command("networkctl")
+        .command(log)
+        .command("sudo systemctl restart systemd-timesyncd");
     }
     Offer::saying("find out why the server of systemd-timesyncd does not answer: UDP port 123 out, and the answers in")
         .command(log)

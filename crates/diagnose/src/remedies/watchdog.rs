@@ -164,10 +164,10 @@ pub(super) fn hide_hpet(plan: &Plan<'_>) -> Option<Offer> {
     Some(
         Offer::default()
             .setting(
-                "libvirt domain XML",
+                "the libvirt domain XML",
                 "<clock offset='utc'><timer name='hpet' present='no'/></clock>",
             )
-            .setting("QEMU command line", "-machine hpet=off")
+            .setting("the QEMU command line", "-machine hpet=off")
             .instruction("QEMU before 9.0 also accepts -no-hpet; restart the guest"),
     )
 }

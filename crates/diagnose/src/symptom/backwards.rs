@@ -10,8 +10,8 @@ pub(super) fn judge(symptom: &Symptom) -> Judged {
             "a read returned an earlier time than the read before it. The number after `Time warp` \
              is in microseconds, or in nanoseconds in new versions, although it is printed with the \
              unit ms",
-            "why: counters of the CPUs that are not synchronised, or, in PostgreSQL before 10, which reads the wall \
-             clock there, a step of the wall clock",
+            "the reason, which may be counters of the CPUs that are not synchronised or, in PostgreSQL before 10 \
+             (it reads the wall clock there), a step of the wall clock",
             "clocksmith verify",
         )
         .weighs(

@@ -142,8 +142,8 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
                 ),
             );
     }
-    let open = "why: a clocksource without a vDSO path (hpet, acpi_pm, and xen or kvm-clock on some hosts), or the \
-                program: linked statically, 32-bit, in a sandbox, or calling syscall(2) itself";
+    let open = "the reason, which may be the clocksource (hpet, acpi_pm, and xen or kvm-clock on some hosts have \
+                no vDSO path) or the program (linked statically, 32-bit, in a sandbox, or calling syscall(2) itself)";
     let open = if calls.clocks.is_empty() && calls.call.starts_with("clock_") {
         format!(
             "which clock is read (CPU-time clocks are system calls everywhere, CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME before 5.3, CLOCK_TAI \

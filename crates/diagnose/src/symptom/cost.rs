@@ -144,7 +144,8 @@ fn coarse(judged: Judged, measured: &str) -> Judged {
         .proves(
             "reads enter the kernel whatever the clocksource is: a coarse clock reads no counter, \
              and takes a few nanoseconds if the vDSO serves it",
-            "why: a kernel without this vDSO (32 bits before 3.15), a sandbox or a tracer, a static program",
+            "the reason, which may be a kernel without this vDSO (32 bits before 3.15), a sandbox, a tracer or a \
+             static program",
             MEASURE,
         )
         .weighs(

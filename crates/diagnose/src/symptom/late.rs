@@ -9,7 +9,7 @@ use clocksmith_kernel::feature::Feature;
 pub(super) enum Late {
     /// `CLOCK_MONOTONIC_RAW` and `CLOCK_BOOTTIME`: with the generic vDSO (`lib/vdso/gettimeofday.c`).
     Generic,
-    /// `CLOCK_TAI`: x86 had it before.
+    /// `CLOCK_TAI`: the x86 vDSO served it earlier.
     Tai,
 }
 

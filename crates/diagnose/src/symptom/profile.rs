@@ -352,8 +352,8 @@ fn of_clocksource(
             .proves(
                 format!("{name} was in use, and the kernel was entered to read it: the vDSO did not \
                          serve the read"),
-                "why: the kernel has no vDSO path for it (a 32-bit kernel before 3.15; kvm-clock and xen on a host \
-                 without the stable bit), or the program does not use the vDSO",
+                "whether the kernel has no vDSO path for it (a 32-bit kernel before 3.15; kvm-clock and xen on a \
+                 host without the stable bit) or the program does not use the vDSO",
                 MEASURE,
             )
             .weighs(

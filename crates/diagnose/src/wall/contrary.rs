@@ -187,7 +187,8 @@ pub(super) fn of_figures(told: &TimeSource, source: &Source) -> Option<Contrary>
     })
 }
 
-/// A bound above which the kernel calls the clock unsynchronised, in seconds (`NTP_PHASE_LIMIT` in `include/linux/timex.h`).
+/// The bound above which the kernel reports the clock as unsynchronised, in seconds (`NTP_PHASE_LIMIT` in
+/// `include/linux/timex.h`).
 const KERNEL_S: f64 = 16.0;
 
 /// The text for a root dispersion, which bounds an error and is none.
@@ -204,7 +205,7 @@ fn dispersion(told: &TimeSource, seconds: f64) -> String {
     };
     if seconds > KERNEL_S {
         words.push_str(
-            ". With a bound above 16 s the kernel calls the clock unsynchronised, and so does timedatectl",
+            ". With a bound above 16 s the kernel reports the clock as unsynchronised, and so does timedatectl",
         );
     }
     words

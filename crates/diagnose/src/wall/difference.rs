@@ -38,7 +38,7 @@ pub(super) struct Other {
     pub(super) name: String,
     /// How far the wall clock is behind it, in seconds.
     pub(super) behind_s: f64,
-    /// How surely it is the right one.
+    /// How certain it is that this is the right one.
     pub(super) sure: Confidence,
     pub(super) evidence: Evidence,
 }

@@ -433,7 +433,8 @@ impl<'a> View<'a> {
         };
         if self.synchronised() == Some(true) {
             summary.push_str(
-                "; the kernel still calls it synchronised, so a time daemon has not noticed, or the other clock is wrong",
+                "; the kernel still reports it as synchronised, so a time daemon has not noticed, or the other clock \
+                 is wrong",
             );
         }
         if severity == Severity::Warning {

@@ -114,7 +114,8 @@ pub(super) fn refused(program: &str, behind_s: Option<f64>) -> Weighed {
         // Without the two times either may be the reason.
         None => {
             ", or the request was sent more than 15 minutes after it was signed, as at the end of a long upload, in a retry or from a \
-             queue: then small requests succeed, and the clock is not at fault: upload in parts, and sign each when it is sent"
+             queue. In that case small requests succeed, and the clock is not at fault; upload in parts, and sign each \
+             part when it is sent"
         }
     };
     let words = format!(
@@ -183,7 +184,7 @@ pub(super) fn held_up(program: &str, by_s: Option<f64>) -> String {
     format!(
         "{program} found {figure} between two reads of the clock that it makes in quick succession: \
          it got no processor time, its disk was slow, the machine was paused, or the wall clock was \
-         set ahead. The line does not say which of these it was, nor that the wall clock is wrong"
+         set ahead. The line shows neither which of these it was nor that the wall clock is wrong"
     )
 }
 

@@ -161,7 +161,8 @@ impl View<'_> {
         };
         format!(
             "{program} found that the wall clocks of its hosts differ{figures}: one of them is not synchronised, was set \
-             wrong, slept or was paused.{own}{grows} The line does not say which of them is wrong, and it is not about a clocksource"
+             wrong, slept or was paused.{own}{grows} The line does not show which of them is wrong, and it is not \
+             about a clocksource"
         )
     }
 
@@ -278,7 +279,7 @@ impl View<'_> {
             What::Solicits => (solicits(self.told.filter(|_| !answered).map(|(told, _)| told))?, info),
             What::CalledUnsynchronised if self.synchronised() == Some(true) => (
                 format!(
-                    "{program} says that the kernel called the wall clock unsynchronised \
+                    "{program} says that the kernel reported the wall clock as unsynchronised \
                      (TIME_ERROR), as it does for a few minutes after each start of ntpd; according \
                      to another line, a source is followed"
                 ),
@@ -286,9 +287,9 @@ impl View<'_> {
             ),
             What::CalledUnsynchronised => (
                 format!(
-                    "{program} says that the kernel calls the wall clock unsynchronised \
-                     (TIME_ERROR). After each start of ntpd that is so for a few minutes, until it \
-                     follows a source; if this does not change, no source is followed"
+                    "{program} says that the kernel reports the wall clock as unsynchronised \
+                     (TIME_ERROR). This is normal for a few minutes after each start of ntpd, \
+                     until ntpd follows a source; if this does not change, no source is followed"
                 ),
                 info,
             ),
@@ -317,12 +318,12 @@ impl View<'_> {
                 (Some(Severity::Warning), Some(Confidence::High)),
             ),
             What::Set if program == "Talos" => {
-                (format!("{program} set the wall clock; its line does not say by how much"), (None, None))
+                (format!("{program} set the wall clock; its line does not show by how much"), (None, None))
             }
             What::Set if program.starts_with("VMware") => (
                 format!(
-                    "{program} set the wall clock to the host's at once; its line does not say by \
-                     how much. Beside a time daemon the clock then has two masters, and a host \
+                    "{program} set the wall clock to the host's at once; its line does not show by \
+                     how much. If a time daemon also runs, two programs then steer the clock, and a host \
                      whose clock is wrong makes its guests' clocks wrong"
                 ),
                 (None, None),
@@ -337,8 +338,8 @@ impl View<'_> {
                 info,
             ),
             What::Set => (
-                format!("{program} says that something set the wall clock; its line does not say by \
-                         how much"),
+                format!("{program} says that something set the wall clock; its line does not show \
+                         by how much"),
                 (None, None),
             ),
             What::HostWentOn { by_s } if *by_s > 0.0 => (
@@ -362,7 +363,7 @@ impl View<'_> {
                  clock leap detected\"): threads did not run for the time that it shows, because of \
                  garbage collection, because of too little processor time or because the machine \
                  was paused. On Linux it measures with CLOCK_MONOTONIC, so a wall clock that was \
-                 set is not the reason, and the line does not say which of the others is"
+                 set is not the reason, and the line does not show which of the others is"
                     .to_owned(),
                 (None, None),
             ),
@@ -398,8 +399,8 @@ impl View<'_> {
                 (not_running(program, condition.as_deref()), (Some(Severity::Warning), Some(Confidence::Medium)))
             }
             What::AlertUnsynchronised => (
-                "Prometheus' alert (NodeClockNotSynchronising, HostClockNotSynchronising) says that the kernel called the wall \
-                 clock unsynchronised for minutes, with a bound of its error at the limit of 16 s: \
+                "Prometheus' alert (NodeClockNotSynchronising, HostClockNotSynchronising) says that the kernel \
+                 reported the wall clock as unsynchronised for minutes, with an error bound at the limit of 16 s: \
                  no time daemon synchronises it"
                     .to_owned(),
                 (Some(Severity::Warning), Some(Confidence::Medium)),
@@ -449,8 +450,8 @@ impl View<'_> {
             What::OffsetUnknown if self.synchronised() == Some(true) => return None,
             What::OffsetUnknown => (
                 format!(
-                    "{program} had no offset to judge, which is not an offset of zero: the time daemon follows no source, or did \
-                     not answer the check"
+                    "{program} had no offset to evaluate, which is not an offset of zero: the time daemon follows no \
+                     source, or did not answer the check"
                 ),
                 info,
             ),

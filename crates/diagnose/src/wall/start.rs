@@ -34,7 +34,7 @@ impl View<'_> {
             })?;
             let words = match entry.event {
                 Event::SetByRtc(epoch) => format!(
-                    "the real-time clock began in {}, so it has no battery, an empty one, or was never set",
+                    "the real-time clock began in {}, so it has no battery or an empty one, or it was never set",
                     year(epoch)
                 ),
                 _ => "the kernel found no real-time clock that holds a date when it looked for one (a driver that is a module comes later)".to_owned(),

@@ -102,6 +102,6 @@ fn measurement_below_a_write_names_what_was_chosen() {
 fn first_of_a_list_is_not_said_to_be_in_use() {
     let text = "$ cat /sys/devices/system/clocksource/clocksource0/available_clocksource\ntsc hpet acpi_pm\n";
     let report = pasted(text);
-    assert!(report.headline.contains("tsc is the first of the list"), "{}", report.headline);
+    assert!(report.headline.contains("tsc is the first in the list"), "{}", report.headline);
     assert!(!report.headline.contains("evidence: it is"), "{}", report.headline);
 }

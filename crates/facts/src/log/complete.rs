@@ -514,7 +514,7 @@ impl Facts {
         complete(&mut facts);
         let absent = || {
             Missing { why: Why::NotAsked, at: None, how: None }
-                .how("collect the whole machine: sudo clocksmith collect")
+                .how("collect a bundle of the whole machine: sudo clocksmith collect")
         };
         for slot in [&mut facts.clocksources] {
             if !slot.is_known() {

@@ -219,7 +219,7 @@ pub enum Event {
     WarpHeader {
         /// The CPU that was already online.
         from: u32,
-        /// The CPU that came up.
+        /// The CPU that came online.
         to: u32,
     },
     /// `Measured N cycles TSC warp between CPUs, turning off TSC clock`.

@@ -528,7 +528,7 @@ impl Scanner {
         }
         if let Some((entry, ())) = self.log.last(|event| captures(event).then_some(())) {
             self.log.mixed = Some(format!(
-                "these lines are of a kernel that saves a crash dump ({}: elfcorehdr), and not of \
+                "these lines come from a kernel that saves a crash dump ({}: elfcorehdr), and not of \
                  the system itself: give the log of the kernel that crashed, or of the boot after \
                  it",
                 self.log.source(entry)

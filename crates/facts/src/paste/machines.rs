@@ -100,8 +100,8 @@ impl Names {
     }
 }
 
-/// Separates the machines of a text with the boots of several; one section, or none, for a text of one machine.
-/// `depths`: the quotation depth of each line; empty if it was not counted.
+/// Separates the machines in a text that contains the boots of several. Returns one section, or none, for a text of one
+/// machine. `depths`: the quotation depth of each line; empty if it was not counted.
 #[must_use]
 pub fn machines(lines: &[String], depths: &[usize]) -> Vec<Section> {
     separated(lines, depths).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! The programs whose lines of a system log are evidence, and of what. Each user writes any text into that log
-//! (`logger`), so a line shows what its own program says, not the output of another one.
+//! The programs whose lines in a system log are evidence, and what each line proves. Any user can write any
+//! text into that log (`logger`), so a line is a statement of its own program only, not the output of a different one.
 
 use super::{Reader, discipline};
 use crate::log::writer;

@@ -1,4 +1,4 @@
-//! Profiles with one function a line: async-profiler's flat output, and the labels of flame graphs.
+//! Profiles with one function per line: async-profiler's flat output, and the labels of flame graphs.
 
 use super::perf::percent;
 use super::{Counted, Profile, Seen, functions};

@@ -1,4 +1,4 @@
-//! `perf script`: samples with one frame a line, leaf first: `ffffffff8105e7c9 read_hpet+0x9 ([kernel.kallsyms])`.
+//! `perf script`: samples with one frame per line, leaf first: `ffffffff8105e7c9 read_hpet+0x9 ([kernel.kallsyms])`.
 
 use super::folded::Sum;
 use super::{Counted, Seen};

@@ -98,7 +98,7 @@ pub(super) fn effective(machine: &Machine, out: &mut Expectation) -> Option<Hype
         "hypervisor",
         format!("the kernel runs under {name}{}", machine.hypervisor.cite()),
         format!(
-            "detect_hypervisor_vendor(); several presented: {}",
+            "detect_hypervisor_vendor(); several hypervisors presented: {}",
             Feature::HypervisorPriority.versions()
         ),
     );
@@ -171,7 +171,7 @@ fn kvm(machine: &Machine, hypervisor: &Hypervisor, out: &mut Expectation) -> Opt
     let rating = if yields { 299 } else { 400 };
     let because = if yields {
         format!(
-            "the TSC is constant and nonstop, so kvm-clock lowers itself to 299{}",
+            "the TSC is constant and nonstop, so kvm-clock lowers its rating to 299{}",
             machine.nonstop_tsc.cite()
         )
     } else if Feature::KvmClockYields.of(kernel) {
@@ -218,8 +218,10 @@ fn xen(
     };
     let because = match rating {
         275 => "the initial domain rates Xen's clock 275, below tsc".to_owned(),
-        299 => "the TSC is invariant and never emulated (tsc_mode 2), so xen lowers itself to 299"
-            .to_owned(),
+        299 => {
+            "the TSC is invariant and never emulated (tsc_mode 2), so xen lowers its rating to 299"
+                .to_owned()
+        }
         _ => "Xen's clock is rated 400 in a guest, above tsc (300)".to_owned(),
     };
     out.reason(

@@ -37,7 +37,7 @@ pub(super) fn of_watchdog(machine: &Machine, out: &mut Expectation) {
     out.at_risk.push(Reason {
         rule: "watched by a poor reference".to_owned(),
         because: format!(
-            "the TSC stays watched, and its reference is {name}: {why}. If it demotes the TSC, the \
+            "the watchdog still checks the TSC, and its reference is {name}: {why}. If it demotes the TSC, the \
              kernel uses {name} until the next boot"
         ),
         source: SOURCE.to_owned(),

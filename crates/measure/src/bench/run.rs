@@ -338,7 +338,7 @@ fn split_cpu_time(bench: &mut Bench, plan: &Plan, vdso: &Vdso, watch: &Watch<'_>
     let all = bench.rows.len().max(1) as f64;
     for (index, result) in bench.rows.iter_mut().enumerate() {
         if plan.shares.is_zero() || !bench.complete {
-            let why = if bench.complete { "left out of a short run" } else { "interrupted" };
+            let why = if bench.complete { "not measured in a short run" } else { "interrupted" };
             result.no_shares = Some(why.to_owned());
             continue;
         }

@@ -41,9 +41,9 @@ pub(crate) struct Pair {
     pub(crate) heard: Option<Heard>,
     /// The least cycles of both ways in the last part of the run; before it begins, those of the last test.
     pub(crate) last: Option<(i64, i64)>,
-    /// Whether `last` is of the last part of the run.
+    /// Whether `last` comes from the last part of the run.
     pub(crate) ending: bool,
-    /// Why it could not be tested, or not well.
+    /// Why it could not be tested, or only with low precision.
     pub(crate) trouble: Option<String>,
 }
 

@@ -324,7 +324,7 @@ impl Source for Bent {
         Real.counter_allowed()
     }
     fn counter(&self) -> u64 {
-        // The fault is taken before the counter, so that it never makes up a warp by itself.
+        // The fault is taken before the counter, so that it never causes a warp by itself.
         let ahead = self.ahead(Real.clock(ClockId::MonotonicRaw).unwrap());
         Real.counter().wrapping_add((ahead as f64 * self.hz / 1e9) as i64 as u64)
     }

@@ -154,7 +154,7 @@ impl State {
         self.begin.wrapping_add(self.first_length).wrapping_add(self.second_length)
     }
 
-    /// The time there: no reader has ever got a later one.
+    /// The time there: no reader has returned a later one.
     pub(crate) fn end(&self) -> u64 {
         self.second_ns.wrapping_add(ns(self.second_length, self.second_rate))
     }

@@ -67,7 +67,7 @@ pub fn clocksources(text: &mut Text, devices: &[ClocksourceDevice]) {
 
 /// Verdict, causes and costs.
 pub fn diagnosis(text: &mut Text, report: &Report) {
-    text.family("clocksmith_verdict", Kind::Gauge, "1 for the present verdict, 0 for the others.");
+    text.family("clocksmith_verdict", Kind::Gauge, "1 for the current verdict, 0 for the others.");
     for verdict in [Verdict::Ok, Verdict::Slow, Verdict::Untrustworthy, Verdict::Unknown] {
         let holds = f64::from(u8::from(verdict == report.verdict));
         text.sample(&[("verdict", verdict.name())], holds);
@@ -93,7 +93,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_clock_read_syscall_seconds",
         Kind::Gauge,
-        "What the same read costs as a plain system call.",
+        "The cost of the same read as a plain system call.",
     );
     for read in &report.reads {
         if let Some(ns) = read.syscall_ns {
@@ -112,7 +112,7 @@ pub fn diagnosis(text: &mut Text, report: &Report) {
         text.family(
             "clocksmith_raw_read_seconds",
             Kind::Gauge,
-            "What a bare read of the processor's counter costs.",
+            "The cost of a bare read of the processor's counter.",
         );
         text.sample(&[], ns / 1e9);
     }

@@ -71,7 +71,7 @@ pub fn wall_clock(text: &mut Text, report: &Report) {
     text.family(
         "clocksmith_wall_clock_state",
         Kind::Gauge,
-        "1 for the present state of the wall clock, 0 for the others.",
+        "1 for the current state of the wall clock, 0 for the others.",
     );
     let states =
         [WallState::Synchronised, WallState::Unsynchronised, WallState::Stale, WallState::Unknown];
@@ -82,7 +82,7 @@ pub fn wall_clock(text: &mut Text, report: &Report) {
         text.family(
             "clocksmith_wall_clock_behind_seconds",
             Kind::Gauge,
-            "How far the wall clock is behind the host's clock or the real-time clock.",
+            "The time by which the wall clock is behind the host's clock or the real-time clock.",
         );
         text.sample(&[("of", of)], behind);
     }

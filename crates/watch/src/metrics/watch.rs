@@ -73,7 +73,7 @@ fn events(text: &mut Text, watch: &Watch) {
     text.family(
         "clocksmith_last_event_timestamp_seconds",
         Kind::Gauge,
-        "When an event of this kind happened last, since the watch began.",
+        "Time of the last event of this kind since the watch began.",
     );
     for (kind, _, last) in watch.counts() {
         if let Some(time) = last {

@@ -81,7 +81,7 @@ impl Watch {
             let mut event = Event::new(time, Kind::Warp, State::Critical, text);
             event.reason = Some(Reason {
                 cause: None,
-                text: "found twice in a row; clocksmith verify says more".to_owned(),
+                text: "found twice in a row; clocksmith verify shows more".to_owned(),
                 evidence: None,
             });
             self.tell(event);

@@ -132,7 +132,7 @@ impl<'a> Settled<'a> {
     pub(super) fn clock(&self, process: usize, api: Api, frames: &[Frame]) -> Option<ClockId> {
         let (frame, clock) = settling(api, frames)?;
         let seen = self.seen.get(&(process, &*frame.module, &*frame.name));
-        // A stack may be wrong here and there, a name all the time.
+        // A stack may be wrong in a few samples, a name in all of them.
         seen.is_none_or(|(agree, differ)| agree >= differ).then_some(clock)
     }
 }

@@ -23,7 +23,7 @@ const YOUNG: Duration = Duration::from_secs(10);
 /// Bytes of the content of a request that are read.
 const LONGEST: u64 = 256;
 
-/// A file that was made and is to be removed, for the handler of a signal.
+/// A file that was made and must be removed, for the handler of a signal.
 struct Made {
     /// The directory, held open; -1 if there is no such file.
     directory: AtomicI32,

@@ -69,7 +69,7 @@ impl Mounts {
         self.0.get(&device).copied().unwrap_or(device.0 == 0)
     }
 
-    /// Whether no list has a device: its filesystem was unmounted, or is below another one, or is the kernel's own.
+    /// Whether no list has a device: its filesystem was unmounted, is hidden by another mount, or is the kernel's own.
     pub(super) fn is_unknown(&self, device: Device) -> bool {
         device.0 == 0 && !self.0.contains_key(&device)
     }

@@ -20,8 +20,8 @@ pub(crate) fn cut(line: &str, change: &Change, longest: Longest) -> Option<Strin
             format!("the kernel reads {bytes} of it: the words at its end have no effect")
         } else {
             format!(
-                "the kernel may read only {bytes} of it (no CONFIG_COMMAND_LINE_SIZE in /boot/config-* says more): the words at \
-                 its end would have no effect"
+                "the kernel may read only {bytes} of it (no CONFIG_COMMAND_LINE_SIZE in /boot/config-* states a larger \
+                 size): the words at its end would have no effect"
             )
         };
         format!("has a command line of {length} bytes or more, and {reads}")

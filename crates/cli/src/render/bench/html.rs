@@ -22,7 +22,7 @@ pub(crate) fn page(report: &BenchReport) -> String {
         escape(&headline(report))
     );
     if !report.complete {
-        out.push_str("<p class=\"warning\">Incomplete: it was interrupted.</p>\n");
+        out.push_str("<p class=\"warning\">Incomplete: the measurement was interrupted.</p>\n");
     }
     let machine = [&report.machine.kernel, &report.machine.arch, &report.machine.cpu];
     let machine: Vec<&str> = machine.into_iter().filter_map(Option::as_deref).collect();
@@ -139,8 +139,9 @@ fn singles(out: &mut String, report: &BenchReport) {
         out,
         "Single calls",
         "Each curve shows the distribution of single calls: where it is higher, there are more calls. The dark line is \
-         the median (the figure), the dashed one the 99th percentile, the dot the slowest call. Heights are roots, so \
-         that rare calls can be seen. Calls that take less than the step of the timer are at the left edge.",
+         the median (the figure), the dashed line the 99th percentile, and the dot the slowest call. The height is the \
+         square root of the number of calls, so that rare calls can be seen. Calls that take less than the step of the \
+         timer are at the left edge.",
         &plot::distributions(report),
     );
     table(out, &["", "min", "p50", "p90", "p99", "p99.9", "max"], rows);

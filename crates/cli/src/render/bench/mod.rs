@@ -143,7 +143,7 @@ fn method(report: &BenchReport) -> String {
         .map_or_else(String::new, |ns| format!("; timing a single call takes {}", duration(ns)));
     format!(
         "Medians of {} interleaved batches, {bound}, {:.1} s. Measured and subtracted: {} for timing a \
-         batch; {} / {} / {} ns a turn for the loops{single}. The library's clock comes from {}.",
+         batch; {} / {} / {} ns per iteration for the loops{single}. The library's clock comes from {}.",
         method.rounds,
         method.elapsed_s,
         duration(method.timing_ns),

@@ -16,12 +16,12 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     {
         out.push(format!(
             "The load was {load:.1} on {cpus} CPUs at the start: the percentiles from p99 on and `max` of \
-             single calls include time of other programs."
+             single calls include the time of other programs."
         ));
     }
     if let Some(others) = noise.others.filter(|share| *share >= OTHERS) {
         out.push(format!(
-            "Other programs used {:.0} % of the CPU of this run: the medians are of undisturbed batches, and \
+            "Other programs used {:.0} % of this run's CPU time: the medians are those of undisturbed batches, and \
              the intervals are wider.",
             others * 100.0
         ));
@@ -47,7 +47,7 @@ pub(super) fn lines(report: &BenchReport) -> Vec<String> {
     }
     if noise.siblings.is_some_and(|siblings| siblings > 1) {
         out.push(
-            "Another hardware thread shares the core: what runs there makes every read slower while it runs.".to_owned(),
+            "Another hardware thread shares the core: a program that runs on it makes every read slower.".to_owned(),
         );
     }
     let mut rows: Vec<(&str, f64)> = report

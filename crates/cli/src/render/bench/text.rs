@@ -24,7 +24,7 @@ fn page(report: &BenchReport, style: Style, quiet: bool, verbose: bool) -> Strin
     out.push_str(&style.bold(&wrap(&headline(report), "", "")));
     if !report.complete {
         out.push_str(&style.yellow(&wrap(
-            "Incomplete: it was interrupted. What follows is what was measured until then.",
+            "Incomplete: the measurement was interrupted. The results until then follow.",
             "",
             "",
         )));

@@ -127,7 +127,7 @@ impl Sweep {
             Ok(current) if current == name => source.rows = bench::rows(&measured),
             Ok(current) => {
                 source.not_measured_because =
-                    Some(format!("the kernel switched to {current} meanwhile (dmesg says why)"));
+                    Some(format!("the kernel switched to {current} meanwhile (dmesg shows why)"));
             }
             Err(error) => source.not_measured_because = Some(error.to_string()),
         }

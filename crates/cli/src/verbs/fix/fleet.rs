@@ -24,7 +24,10 @@ pub(super) fn run(common: &Common, args: &Fix, format: Format) -> Result<Code> {
         let proposal = seen.propose(args, &seen.checked());
         if proposal.target.is_none() && proposal.cmdline.is_empty() {
             let summary = &proposal.summary;
-            err::line(&format!("clocksmith: {summary}. To request a clocksource: --to NAME"));
+            err::line(&format!(
+                "clocksmith: {summary}. `clocksmith fix` without --format shows the reason. To request \
+                                a clocksource: --to NAME"
+            ));
             return Ok(super::code(proposal.outcome.into()));
         }
         Wanted {

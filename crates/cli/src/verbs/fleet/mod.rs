@@ -142,8 +142,8 @@ fn engine(args: &Fleet) -> Result<PathBuf> {
         }
     }
     found.context(
-        "`fleet` needs the program clocksmith-fleet, which is neither beside this one nor in PATH; install it from \
-         the source: cargo install --locked --path fleet (`fleet --lines` prints documents without it)",
+        "`fleet` needs the program clocksmith-fleet, which is neither in the directory of clocksmith nor in PATH; \
+         install it from the source: cargo install --locked --path fleet (`fleet --lines` prints documents without it)",
     )
 }
 

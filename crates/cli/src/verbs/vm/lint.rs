@@ -64,7 +64,7 @@ fn models(path: &Path) -> Option<String> {
     let beside = |above: &Path| above.join("virtual-guest/cpu-models.conf");
     let models = path.ancestors().skip(1).map(beside).find(|file| file.is_file())?;
     let owner = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| meta.uid());
-    // A directory is looked at by a name in it that is not there.
+    // A directory is examined through a name in it that does not exist.
     let theirs = owner(path).or_else(|| owner(path.parent()?));
     let trusted = |user: u32| {
         user == 0 || user == rustix::process::geteuid().as_raw() || Some(user) == theirs

@@ -19,7 +19,7 @@ impl Judge<'_, '_> {
                 "a time daemon shows a correction of {ppm:+.1} ppm; this is the rate of {name} if {name} was in use \
                  then; the rest is shown by {BY_OTHERS}"
             ),
-            None => format!("settled by {BY_DAEMON}, by {BY_OTHERS}"),
+            None => format!("this is settled by {BY_DAEMON}, by {BY_OTHERS}"),
         }
     }
 

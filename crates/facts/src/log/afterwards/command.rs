@@ -193,7 +193,7 @@ pub(super) fn tool(part: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Whether a line is surely a command, or the output of one, and no sentence.
+/// Whether a line is certainly a command, or the output of one, and not a sentence.
 pub(super) fn is_of_shell(line: &str) -> bool {
     let first = line.split_ascii_whitespace().next().unwrap_or_default();
     matches!(Line::of(line), Some(Line { kind: Kind::Typed, .. }))

@@ -61,7 +61,7 @@ impl Fields {
         self.begins(line)
     }
 
-    /// What a line is, if something is open and goes on in it.
+    /// The kind of a line, if an open element continues in it.
     fn inside(&mut self, line: &str) -> Option<Free> {
         let ends = match self.open {
             Open::Nothing => return None,

@@ -18,11 +18,11 @@ const COMMAND: usize = 2000;
 const OF_A_MACHINE: &str = "host hostname machine server node box system instance container pod board router kernel linux \
     sysfs sys the my our this its on in from of at here and reboot file i we have has see get got show shows says reports \
     found";
-/// Words for what is so at the moment, and for machines of which no program has a field.
+/// Words for a current state, and for machines for which no program has a field.
 const OF_NOW: &str = "now new after current currently actual actually real running reading value output result vm guest \
     hypervisor dom0 domu laptop desktop workstation pc ist aktuell aktuelle aktueller jetzt actuel actuelle actuellement \
     actualmente atual attuale текущий сейчас 当前 目前 現在";
-/// Words of a sentence that does not say what is so: `if current_clocksource is tsc`.
+/// Words of a sentence that does not state a fact: `if current_clocksource is tsc`.
 const OF_NO_READING: &str = "if unless when whether until not never no was were old previous should must wants ensure \
     set todo warn that where";
 /// States of a check, which scripts print in brackets.
@@ -72,7 +72,7 @@ fn runs_elsewhere(command: &str) -> bool {
 }
 
 /// Whether a program or a person writes such words before a label: nothing, the name of a host, a date, words for a machine.
-/// `in_a_sentence`: the label goes on with `is`.
+/// `in_a_sentence`: the label continues with `is`.
 pub(super) fn may_be(text: &str, hosts: &Hosts, in_a_sentence: bool) -> bool {
     let is_stamp = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit())

@@ -34,9 +34,9 @@ pub(super) fn metric(page: &mut Page<'_>, at: usize, rest: &str) -> usize {
     1
 }
 
-/// Whether a metric has the value that an exporter prints for what is so: `{...} 1`, possibly with a time stamp, or as an
-/// answer of Prometheus: `{...} => 1 @[1700000000]`. An expression has a comparison, a range, or no value: it is a
-/// question, and names the clocksource that its author looks for.
+/// Whether a metric has the value that an exporter prints for a true statement: `{...} 1`, possibly with a time stamp,
+/// or as an answer of Prometheus: `{...} => 1 @[1700000000]`. An expression has a comparison, a range, or no value: it
+/// is a question, and names the clocksource that its author looks for.
 pub(in crate::paste) fn is_sample(metric: &str) -> bool {
     let Some((_, value)) = metric.rsplit_once('}') else { return false };
     let words: Vec<&str> = value.split_ascii_whitespace().collect();

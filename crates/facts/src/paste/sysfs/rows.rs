@@ -34,14 +34,14 @@ const OTHERS: [&str; 16] = [
     "supported",
 ];
 
-/// Heads of a column with what is so, in small letters.
+/// Headings of a column with current values, in lower case.
 const VALUES: &str = "value values result output actual current now reading observed measured found state status detail \
     details info this my the on of in use information data content system machine host server node vm guest laptop desktop wert werte ergebnis \
     aktuell ist valeur valeurs résultat actuel valor valores resultado valore risultato waarde wartość hodnota värde verdi \
     значение результат 值 数值 当前值 结果 値 結果 現在 값";
 
-/// Whether the head of a table of two columns is above values that were read: none, one of a list, or the name of a machine. Of
-/// another one, in any language, it is not known that it shows what is so.
+/// Whether the head of a table of two columns is above values that were read: none, one of a list, or the name of a
+/// machine. A different heading, in any language, may not introduce current values.
 fn is_of_values(page: &Page<'_>, head: usize, cells: &[String]) -> bool {
     let below = page.line(head + 1).trim_start();
     if !(below.starts_with("|-") || below.starts_with("|:") || below.starts_with("| -")) {

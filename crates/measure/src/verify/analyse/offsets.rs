@@ -53,7 +53,7 @@ pub(super) fn find(samples: &Samples, hz: Option<f64>, found: &mut Found) -> Off
                     apart.push(if low > high {
                         format!(
                             "processors {one} and {other}: messages arrive before they were sent, \
-                             both ways: the offset changes"
+                             in both directions, so the offset changes"
                         )
                     } else if low > 0.0 {
                         format!(

@@ -244,7 +244,7 @@ fn worse(a: Trust, b: Trust) -> Trust {
     }
 }
 
-/// Returns how significant "nothing found" is.
+/// Returns the confidence in a result without faults.
 fn sureness(detectable: &Detectable, several: bool, complete: bool) -> Confidence {
     let within = |value: Option<f64>, limit: f64| value.is_some_and(|value| value <= limit);
     let offset = |limit| !several || within(detectable.offset_ns, limit);

@@ -311,7 +311,7 @@ fn container(
         let mut rest = arguments.split_whitespace().peekable();
         let mut kept = Vec::new();
         while let Some(word) = rest.next() {
-            // A different model reaches QEMU, which uses the last one.
+            // A model other than `host` reaches QEMU, which uses the last `-cpu`.
             let other = image == VIRTUAL_DSM
                 && rest.peek().is_some_and(|cpu| *cpu != "host" && !cpu.starts_with("host,"));
             if (word == "-cpu" || word.starts_with("-cpu=")) && !other {

@@ -112,7 +112,7 @@ impl<'a> Domain<'a> {
         domain
     }
 
-    /// Returns whether the guest's system uses no clock of a hypervisor, by the names that tell the system.
+    /// Returns whether the guest's system uses no clock of a hypervisor, according to the names that show the system.
     fn is_unaware(&self, document: &'a Document) -> bool {
         let inside = self.element.map_or(&*self.tree.elements, |domain| self.tree.within(domain));
         let all = |name: &'a str| inside.iter().filter(move |element| element.local() == name);

@@ -85,7 +85,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let old = |key| find(document, key).is_some_and(|(value, _)| old_windows(value));
     inner.old = ["disk_img", "iso", "fixed_iso", "img"].into_iter().any(old);
     if inner.declared == Some(Guest::Other) && system.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        // The name of the machine tells which system it is.
+        // The name of the machine shows which system it runs.
         inner.own(&format!(" -name {system}"));
     }
     inner.own("\n");
