@@ -2,6 +2,7 @@
 
 use super::judge::View;
 use crate::cause::Evidence;
+use clocksmith_facts::Arch;
 use clocksmith_facts::log::Event;
 use clocksmith_facts::wall::What;
 
@@ -24,12 +25,21 @@ fn year(epoch: i64) -> i64 {
 }
 
 impl View<'_> {
+    /// Whether the kernel sets its time only by a driver of a real-time clock. On x86 and others it has set it before, by
+    /// the firmware's or the hypervisor's clock (`read_persistent_clock64()`, arch/x86/kernel/rtc.c). Where the architecture is not known, a time daemon's lines decide.
+    fn sets_time_by_driver(&self) -> bool {
+        match self.facts.arch.value() {
+            Some(arch) => matches!(arch, Arch::Arm | Arch::Arm64 | Arch::Riscv | Arch::Riscv32),
+            None => self.told.is_some(),
+        }
+    }
+
     /// The reason why the clock was wrong from the start, as a clause, and the line that shows it.
     pub(super) fn wrong_from_the_start(&self) -> Option<(String, Evidence)> {
         let of_log = self.facts.kernel_log().and_then(|log| {
             let entry = log.entries.iter().find(|entry| match entry.event {
                 Event::SetByRtc(epoch) => epoch < FIRST_DATE,
-                Event::NoRtc => true,
+                Event::NoRtc => self.sets_time_by_driver(),
                 _ => false,
             })?;
             let words = match entry.event {

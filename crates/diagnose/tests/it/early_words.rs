@@ -383,3 +383,31 @@ fn reference_is_not_in_use_where_none_was_chosen_yet() {
     assert_eq!(log("hpet", "No current clocksource.").as_deref(), Some("hpet"));
     assert_eq!(log("pit", "'tsc-early' is current clocksource.").as_deref(), Some("pit"));
 }
+
+/// Behind a log with time stamps, the same words without one may be the kernel's (`journalctl -o cat`, a debugging script's
+/// report) or the sender's: the state before them is no longer known to be the present one.
+#[test]
+fn demotion_without_a_stamp_behind_a_log_leaves_open_what_is_in_use() {
+    use std::fmt::Write as _;
+    let mut log = "[    0.000000] Linux version 6.8.0 (a@b) (gcc) #1 SMP\n[    0.000000] tsc: Detected 2000.000 MHz processor\n\
+                   [    0.500000] clocksource: Switched to clocksource tsc-early\n[    1.700000] clocksource: Switched to clocksource tsc\n"
+        .to_owned();
+    for at in 2..60 {
+        _ = writeln!(
+            log,
+            "[   {at:2}.000000] usb 1-{at}: new full-speed USB device number {at} using xhci_hcd"
+        );
+    }
+    assert_eq!(why(&log).clocksource.current.as_deref(), Some("tsc"));
+    let behind = "clocksource: timekeeping watchdog on CPU4: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+                  tsc: Marking TSC unstable due to clocksource watchdog\nclocksource: Switched to clocksource hpet\n";
+    let dated: String =
+        behind.lines().map(|line| format!("2024-09-20 21:07:13,003 DEBUG:\t{line}\n")).collect();
+    for text in [behind, &dated, "clocksource: Switched to clocksource hpet\n"] {
+        let report = why(&format!("{log}\nAfter resume:\n\n{text}"));
+        assert_eq!(report.clocksource.current, None, "{text}: {}", report.headline);
+    }
+    // The same choice again.
+    let again = why(&format!("{log}\n\nclocksource: Switched to clocksource tsc\n"));
+    assert_eq!(again.clocksource.current.as_deref(), Some("tsc"), "{}", again.headline);
+}

@@ -17,6 +17,7 @@ mod shell;
 mod typed;
 mod unexamined;
 
+use super::afterwards::Later;
 use super::columns::Columns;
 use super::continuation::{self, LOOKAHEAD, Place};
 use super::event::Event;
@@ -134,6 +135,8 @@ struct Scanner {
     told: Option<std::mem::Discriminant<Event>>,
     /// The reason why the lines may not be in the order of time.
     doubt: Option<String>,
+    /// Lines that do not belong to the log, and have the words of a change of the clocksource.
+    unsure: Vec<Later>,
     /// The first date of the newest boot.
     newest: Option<f64>,
     /// The date of this boot, if it is before that one.
@@ -181,6 +184,7 @@ impl Scanner {
             columns: Columns::default(),
             told: None,
             doubt: None,
+            unsure: Vec::new(),
             newest: None,
             went_back: None,
             stamp_back: None,
@@ -393,6 +397,9 @@ impl Scanner {
             self.bare += u32::from(event.is_some() && line.is_message());
         } else if comment {
             event = continuation::with_previous(place, line.message, groups);
+            if event.is_none() {
+                self.note_doubt(&line, groups);
+            }
         }
         // The output of a shell has no time stamp of the kernel.
         if event.is_none() && line.kernel.is_none() {
@@ -510,6 +517,7 @@ impl Scanner {
         self.log.lines = self.line.saturating_sub(1);
         self.log.extent = self.gather.finish();
         self.log.later = self.gather.later(self.log.lines);
+        self.log.later.append(&mut self.unsure);
         std::mem::take(&mut self.repeated).finish(&mut self.store);
         self.leave_capture();
         self.take_back_former();

@@ -17,6 +17,9 @@ pub(super) const KEYWORDS: &[&str] = &[
     "mconsole (version",
     " topology {",
     "Linux is running ",
+    " instruction cache",
+    " using machine vector ",
+    "PDC firmware type",
 ];
 
 /// The architecture that a message proves.
@@ -35,6 +38,15 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'C' if m.starts_with("CPU: All CPU(s) started in ") => Arch::Arm,
         b'C' if m.starts_with("CPU: All CPU(s) started at EL") => Arch::Arm64,
         b'C' if m.starts_with("CPU: AArch64 Processor") => Arch::Arm64,
+        // cacheid_init() in arch/arm/kernel/setup.c.
+        b'C' if m.starts_with("CPU: ")
+            && m.contains(" data cache, ")
+            && m.trim_end().ends_with(" instruction cache") =>
+        {
+            Arch::Arm
+        }
+        // setup_pdc() in arch/parisc/kernel/inventory.c.
+        b'D' if m.starts_with("Determining PDC firmware type: ") => Arch::Parisc,
         b'C' | b'K' | b'm' | b'U' if is_user_mode(m) => Arch::Um,
         b'C' if m.starts_with("CPU0 revision is: ") || m.starts_with("CPU revision is: ") => {
             revision(m)?
@@ -111,6 +123,10 @@ fn booting(m: &str) -> Option<Arch> {
     if m.starts_with("Booting machvec: ") {
         return Some(Arch::Sh);
     }
+    // setup_arch() in arch/alpha/kernel/setup.c: `Booting on NAME using machine vector NAME from SRM`.
+    if m.contains(" using machine vector ") && m.contains("on ") {
+        return Some(Arch::Alpha);
+    }
     if m.starts_with("Boot CPU: AArch64 Processor") {
         return Some(Arch::Arm64);
     }
@@ -130,6 +146,31 @@ fn s390(m: &str) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boards_without_a_known_clocksource_show_their_architecture() {
+        for (line, arch) in [
+            ("CPU: PIPT / VIPT nonaliasing data cache, VIPT aliasing instruction cache", Arch::Arm),
+            ("CPU: VIVT data cache, VIVT instruction cache", Arch::Arm),
+            (
+                "Booting on Marvel variation Marvel/EV7 using machine vector MARVEL/EV7 from SRM",
+                Arch::Alpha,
+            ),
+            (
+                "Booting GENERIC on Tsunami variation Webbrick using machine vector Webbrick from SRM",
+                Arch::Alpha,
+            ),
+            ("Determining PDC firmware type: 64 bit PAT.", Arch::Parisc),
+        ] {
+            assert_eq!(parse(line), Some(Event::Arch(arch)), "{line}");
+        }
+        for other in [
+            "CPU: a data cache, an instruction cache is full",
+            "Booting Linux using machine vector x",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn revision_of_a_processor_is_of_mips_or_of_loongarch() {

@@ -1,6 +1,7 @@
 //! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
 use super::{STAMPED, Scanner, Stripped};
+use crate::log::afterwards::{By, Later};
 use crate::log::banner;
 use crate::log::continuation::{self, Place};
 use crate::log::event::Event;
@@ -12,6 +13,8 @@ use crate::version::Version;
 
 /// The first kernel whose levels are not text (`KERN_SOH`).
 const LEVELS_UNTIL: Version = Version::new(3, 6, 0);
+/// Number of doubts that are kept: the last ones.
+const DOUBTS: usize = 32;
 
 impl Scanner {
     /// Whether a line without a prefix does not belong to this log, whose lines have time stamps: text of its sender
@@ -34,6 +37,23 @@ impl Scanner {
         other.is_none_or(|other| {
             self.banner.as_deref().is_some_and(|own| own.trim() == other.trim())
         })
+    }
+
+    /// Keeps that such a line has the words of a change of the clocksource: a program that prints the kernel's messages without
+    /// their time stamps, a command's output, or words of the sender.
+    pub(super) fn note_doubt(&mut self, line: &Stripped<'_>, groups: Groups) {
+        let Some(event) = parse::parse(line.message, groups).filter(Event::changes_clocksource)
+        else {
+            return;
+        };
+        let wanted = match event {
+            Event::Switched(name) => Some(name),
+            _ => None,
+        };
+        if self.unsure.len() == DOUBTS {
+            self.unsure.remove(0);
+        }
+        self.unsure.push(Later { line: self.line, by: By::Output, wanted, below: None });
     }
 
     /// Truncates the message of a line where another one begins, and returns the others.
