@@ -20,7 +20,8 @@ known) fails, unless the next one is `echo $?`. In the line before a block:
 
 `sudo COMMAND` runs the command (a live one is run by root only); `journalctl` and `dmesg` print the samples `server.log`: a test changes nothing
 of the machine. Every `clocksmith ...` outside of such blocks (in code, in the pages that are included) is looked
-up: there must be such a verb with such options; so it is in the Markdown outside the book. And every page is in the summary,
+up: there must be such a verb with such options; so it is in the Markdown outside the book, in `action.yml` and in
+`.pre-commit-hooks.yaml`. And every page is in the summary,
 every link leads somewhere, also in the Markdown outside the book, and every file, every step of `./test.sh` and every
 test (`file.rs::function`) that a text names is there, and so is every path in `ARCHITECTURE.md`.
 """
@@ -39,7 +40,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import links
-from options import Options, looked_up
+from options import Options, commands, looked_up
 
 BOOK = Path(__file__).resolve().parent
 TOP = BOOK.parent
@@ -518,6 +519,12 @@ def main():
         known = steps()
         for path in now:
             wrong += [f"{path.relative_to(TOP)}: {one}" for one in named(path.read_text(), known)]
+        # What other programs call.
+        for path in [TOP / ".pre-commit-hooks.yaml", TOP / "action.yml"]:
+            for command in commands(path.read_text().replace(chr(34) + "$CLOCKSMITH" + chr(34), "clocksmith"), options.verbs()):
+                counts["looked up"] += 1
+                if (why := options.wrong(command)):
+                    wrong.append(f"{path.relative_to(TOP)}: `{command}`: {why}")
         for path in [p for p in now if p not in pages]:
             for command in looked_up(path.read_text(), options.verbs()):
                 counts["looked up"] += 1

@@ -233,6 +233,10 @@ sys.exit(bool(wrong))' 2>&1); then
         refuse "$said"
     fi
 fi
+# The compilers of the library and of the program.
+stated() { sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$1" 2>/dev/null || true; }
+least=$(stated crates/raw/Cargo.toml)
+usual=$(stated Cargo.toml)
 # What each crate has from the workspace, so that a new one does not go without; those beside it have their own.
 for manifest in "${files[@]}"; do
     case $manifest in
@@ -255,6 +259,11 @@ for manifest in "${files[@]}"; do
         fi
         grep -Eq "^$key$form" "$manifest" || refuse "$manifest does not state $key"
     done
+    # Of the library's compiler and the program's, as the step msrv tests them.
+    version=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$manifest")
+    case $version in '' | "$least" | "$usual") ;; *) refuse "$manifest states rust-version $version, and not $least or $usual" ;; esac
+    licence=$(sed -n 's/^license *= *"\(.*\)"/\1/p' "$manifest")
+    case $licence in '' | 'MIT OR Apache-2.0') ;; *) refuse "$manifest states the licence $licence, and not MIT OR Apache-2.0" ;; esac
 done
 # Without an entry, no one compiles them.
 if [ -f fuzz/Cargo.toml ]; then
@@ -270,6 +279,9 @@ fi
 for manifest in crates/*/Cargo.toml; do
     if ! [ -f "$manifest" ]; then continue; fi
     if grep -q '^publish = false' "$manifest"; then continue; fi
+    for text in LICENSE-MIT LICENSE-APACHE; do
+        cmp -s "${manifest%Cargo.toml}$text" "$text" || refuse "${manifest%Cargo.toml}$text is not the text of $text: link it"
+    done
     for key in description license repository readme keywords categories; do
         grep -Eq "^$key(\.workspace)? = (\"[^\"]|\[\"|true)" "$manifest" || {
             echo "tree: $manifest has no $key, which a published crate needs" >&2

@@ -82,9 +82,34 @@ impl Stop {
     }
 }
 
+/// How a step of several parts ended: a failure outranks what is missing, and all failures are in its words.
+pub(crate) fn together(parts: impl IntoIterator<Item = Done>) -> Done {
+    let (mut failures, mut rest) = (Vec::new(), Ok(()));
+    for part in parts {
+        match part {
+            Err(Stop::Fail(why)) => failures.push(why),
+            Err(missing) => rest = rest.and(Err(missing)),
+            Ok(()) => {}
+        }
+    }
+    match failures.is_empty() {
+        true => rest,
+        false => Err(Stop::fail(failures.join("; "))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failure_of_a_part_outranks_what_another_lacks() {
+        let fail = |why: &str| Err(Stop::fail(why));
+        let skip = || Err(Stop::skip("no tool"));
+        assert_eq!(together([Ok(()), Ok(())]), Ok(()));
+        assert_eq!(together([skip(), Ok(())]), skip());
+        assert_eq!(together([skip(), fail("a"), Ok(()), fail("b")]), fail("a; b"));
+    }
 
     #[test]
     fn missing_network_is_named_once() {

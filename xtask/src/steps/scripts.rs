@@ -2,7 +2,7 @@
 
 use crate::call::call;
 use crate::needs::{CARGO_CLIPPY, CC, MMDEBSTRAP, MUSL, Need, QEMU, RUSTFMT};
-use crate::step::{Step, Tier};
+use crate::step::{Step, Tier, together};
 use crate::steps::guest_parts::{STATIC_PROGRAM, may_become_root};
 use crate::steps::rust::PROGRAM;
 
@@ -19,11 +19,14 @@ pub(crate) static BOOK: Step = Step {
     uses: &[&PROGRAM],
     run: |context| {
         let program = || context.program();
-        call("book/make.py --check --clocksmith").arg(program()).run(context)?;
-        call("docs/terminal.py --check --clocksmith").arg(program()).run(context)?;
-        call("python3 book/links.py --test").run(context)?;
-        call("python3 book/options.py --test").run(context)?;
-        call("book/test.py --clocksmith").arg(program()).limit(600).run(context)
+        // All parts, so that one run shows what is wrong in each.
+        together([
+            call("book/make.py --check --clocksmith").arg(program()).run(context),
+            call("docs/terminal.py --check --clocksmith").arg(program()).run(context),
+            call("python3 book/links.py --test").run(context),
+            call("python3 book/options.py --test").run(context),
+            call("book/test.py --clocksmith").arg(program()).limit(600).run(context),
+        ])
     },
 };
 

@@ -92,7 +92,14 @@ fn tree_refuses_each_of_these() {
     std::fs::set_permissions(&readme, std::fs::Permissions::from_mode(0o755)).unwrap();
     tree.file("b.py", "def f(:\n");
     tree.file("crates/new/Cargo.toml", "[package]\nname = \"new\"\npublish = false\n");
+    tree.file(
+        "shims/a/Cargo.toml",
+        "[package]\nname = \"a\"\nedition = \"2024\"\nlicense = \"GPL-3.0-only\"\nrust-version = \"1.70\"\n[lints]\nworkspace = true\n",
+    );
     tree.file("fuzz/Cargo.toml", "[[bin]]\npath = \"fuzz_targets/old.rs\"\n");
+    tree.file("crates/published/Cargo.toml", "[package]\nname = \"published\"\n");
+    tree.file("LICENSE-MIT", "the licence\n");
+    tree.file("crates/published/LICENSE-MIT", "another\n");
     tree.file("fuzz/fuzz_targets/old.rs", "");
     tree.file("fuzz/fuzz_targets/new.rs", "");
     symlink("/etc/hostname", tree.0.join("absolute")).unwrap();
@@ -123,6 +130,9 @@ fn tree_refuses_each_of_these() {
         "crates/new/Cargo.toml does not state edition",
         "crates/new/Cargo.toml does not state license",
         "crates/new/Cargo.toml does not state rust-version",
+        "shims/a/Cargo.toml states rust-version 1.70",
+        "shims/a/Cargo.toml states the licence GPL-3.0-only",
+        "crates/published/LICENSE-MIT is not the text of LICENSE-MIT",
         "fuzz/fuzz_targets/new.rs has no [[bin]]",
         "absolute is a link to /etc/hostname",
         "dangling is a link to nothing, which is not tracked",

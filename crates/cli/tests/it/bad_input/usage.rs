@@ -10,7 +10,7 @@ fn wrong_usage_is_explained() {
         (&["--log"], &["--log"]),
         (&["why", "--log", "a", "--root", "b"], &["--log", "--root"]),
         (&["predict", "--blank", "--set", "nonsense"], &["--set nonsense", "FACT=VALUE"]),
-        (&["predict", "--blank", "--set", "nonsense=1"], &["nonsense", "known: ", "hpet"]),
+        (&["predict", "--blank", "--set", "nonsense=1"], &["nonsense", "the facts are ", "hpet"]),
         (&["predict", "--blank", "--set", "hpet=perhaps"], &["hpet", "perhaps", "yes or no"]),
         (&["predict", "--blank", "--set", "cpus=-1"], &["cpus", "a number"]),
         (&["predict", "--blank", "--cpus", "0"], &["--cpus 0", "at least one"]),
