@@ -14,7 +14,7 @@ const NAMES_ONLY: &str =
     "echo printf dirname basename readlink realpath cd exec sudo [ test pwd usage";
 
 /// Commands that read or compare files.
-const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
+pub(super) const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
     sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum md5 sha256 openssl gpg gpgv signify \
     minisign cmp diff comm wc stat od xxd hexdump base64 git tar cpio rsync dd tee patch ed ex source . mapfile \
     readarray read";
