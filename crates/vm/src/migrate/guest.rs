@@ -102,6 +102,12 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
+    /// A libvirt domain of another hypervisor: the domain's type.
+    #[error(
+        "it is a libvirt domain of type '{0}'; this decides only about the clocks of QEMU and KVM (type='kvm' or 'qemu'), \
+         which the guest of another hypervisor does not have"
+    )]
+    Driver(String),
     /// A script or template that creates a Proxmox VE machine, or only a part of a machine.
     #[error(
         "it is not a Proxmox VE machine itself; give the machine's file, \
@@ -189,6 +195,7 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let domain = domain.ok_or(GuestError::Kind)?;
     match domain.driver() {
         Driver::Xen => return Err(GuestError::Xen),
+        _ if domain.is_foreign() => return Err(GuestError::Driver(domain.kind.clone())),
         _ if !domain.x86() => return Err(GuestError::Foreign),
         _ => {}
     }
@@ -544,6 +551,25 @@ mod tests {
         };
         assert_eq!(of("kvm", "aarch64"), Err(GuestError::Foreign));
         assert_eq!(of("xen", "x86_64"), Err(GuestError::Xen));
+        for kind in [
+            "bhyve",
+            "vbox",
+            "vmware",
+            "lxc",
+            "vz",
+            "parallels",
+            "openvz",
+            "test",
+            "uml",
+            "hyperv",
+            "phyp",
+            "hvf",
+        ] {
+            assert_eq!(of(kind, "x86_64"), Err(GuestError::Driver(kind.to_owned())));
+        }
+        for kind in ["kvm", "KVM", "qemu", "kqemu", "{{ kind }}", "${type}"] {
+            assert!(of(kind, "x86_64").is_ok(), "{kind}");
+        }
         assert!(of("kvm", "i686").is_ok());
         assert_eq!(parse("qemu-system-aarch64 -M virt -cpu max -m 1G"), Err(GuestError::Foreign));
     }

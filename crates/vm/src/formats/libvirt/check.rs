@@ -63,11 +63,19 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         out.push(finding);
     }
     out.extend(of_guest(domain));
+    if domain.kind == "hvf" {
+        for finding in out.iter_mut().filter(|it| it.rule.id == "lv-no-invtsc") {
+            finding.summary = Some(OF_HVF.to_owned());
+        }
+    }
     if domain.confidential().is_some() {
         leave(&mut out);
     }
     out
 }
+
+/// The message about a TSC of macOS's hypervisor, which has no clock of KVM.
+const OF_HVF: &str = "no invariant TSC, and type='hvf' offers a Linux guest no kvm-clock";
 
 /// The reason why a domain that cannot be moved is not a warning.
 const STAYS: &str = "it has a device of this host, so it would not move anyway";
