@@ -787,3 +787,19 @@ fn the_program_kvm_with_its_directory_is_qemu() {
     }
     assert_eq!(Kind::detect("a.sh", "#!/bin/sh\ntest -c /dev/kvm -cpu\n"), None);
 }
+
+#[test]
+fn option_of_the_hpet_is_removed_where_the_machine_has_none() {
+    for machine in ["microvm", "none", "xenpvh", "isapc", "microvm,rtc=on"] {
+        let text =
+            format!("qemu-system-x86_64 -enable-kvm -M {machine} -no-hpet -cpu host -kernel k\n");
+        let found = lint(&document(Kind::Qemu, &text)).unwrap().findings;
+        let found = found.iter().find(|it| it.rule.id == "q-no-hpet-removed").unwrap();
+        let fix = found.fix.as_deref().unwrap();
+        assert!(fix.starts_with("remove it") && !fix.contains("hpet=off"), "{fix}");
+        assert!(found.left.is_some() && found.edits.is_empty());
+        mended(Kind::Qemu, &text, &text);
+    }
+    let pc = "qemu-system-x86_64 -enable-kvm -M q35 -no-hpet -cpu host -kernel k\n";
+    mended(Kind::Qemu, pc, &pc.replace("-no-hpet", "-machine hpet=off"));
+}
