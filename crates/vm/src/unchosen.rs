@@ -111,6 +111,9 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
 }
 
 fn libvirt(document: &Document, choices: &Choices) -> Option<String> {
+    if document.name.ends_with(".nix") && libvirt::nix::any(document.text.as_str()) {
+        return Some("the file is Nix, whose sets are not edited".to_owned());
+    }
     let Ok(tree) = libvirt::read(&document.text) else {
         return Some("it contains no domain that can be read".to_owned());
     };
