@@ -217,6 +217,12 @@ impl<'a> Domain<'a> {
         !(unplugged || moves)
     }
 
+    /// Returns whether all Hyper-V features that the host has are passed on.
+    pub(crate) fn passes_hyperv(&self) -> bool {
+        let hyperv = self.features.and_then(|it| self.tree.children(it, "hyperv").next());
+        hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
+    }
+
     /// Returns the timer of a name; the last one applies.
     pub(crate) fn timer(&self, name: &str) -> Option<&'a Element> {
         self.timers.iter().rev().find(|timer| timer.value("name") == Some(name)).copied()

@@ -274,7 +274,11 @@ struct Around<'a> {
 }
 
 /// Returns the program that emulates a processor because nothing requests KVM; a script may request it elsewhere.
-fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
+pub(crate) fn emulator<'a>(
+    script: &Script,
+    command: &'a Command,
+    line: &Line,
+) -> Option<&'a Placed> {
     let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
     emulator.filter(|_| {
         line.kvm().is_none()
