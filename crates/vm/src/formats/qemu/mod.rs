@@ -436,9 +436,10 @@ fn command_findings(
         );
     }
     // A branch next to one with the newer spelling is for an older QEMU.
-    let asked = |at: usize| script.asked(at) || script.newer(at);
+    let asked = |at: usize| script.asked(at) || script.newer(at) || script.taken_out(at);
     let conditional = |at: usize| {
-        script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
+        let asks = script.asks || script.asked(at) || script.newer(at);
+        script.conditional(command, at) && asks || script.taken_out(at)
     };
     let trust = hidden.map(Confidential::trust).unwrap_or_default();
     // In another branch the guest is not protected, or is.
