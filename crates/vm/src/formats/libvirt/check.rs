@@ -293,9 +293,16 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
         let severity = cpu::hidden(domain.unaware, invariant);
-        out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
-            "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
-        ));
+        let words = match invariant {
+            Some(true) => {
+                "remove the feature; until then invtsc, which the file has, is the guest's only fast clock"
+            }
+            _ => {
+                "remove the feature; if the guest must not see it, invtsc is the only fast clock left"
+            }
+        };
+        let finding = Finding::new(rule!("lv-hypervisor-hidden"), at(element));
+        out.push(finding.severity(severity).fix(words));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
         let page = domain.present("hypervclock") == Some(true);
         // Of a Linux guest with a fixed frequency, the TSC is the clock.
