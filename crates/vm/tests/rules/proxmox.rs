@@ -200,3 +200,28 @@ fn proxmox_each_value_of_args_is_judged_as_if_it_were_the_only_one() {
     let found = ids(kind, &disabled);
     assert_eq!(found.iter().filter(|it| it.0 == "pve-kvm-disabled").count(), 1, "{found:?}");
 }
+
+#[test]
+fn proxmox_machine_without_an_ostype_is_of_another_system() {
+    let kind = Kind::Proxmox;
+    let unset = ("pve-ostype-windows-unset", Severity::Warn);
+    for (name, options, found) in [
+        ("windowsServer", "", true),
+        ("win11", "--cpu host", true),
+        ("win11", "--ostype other", true),
+        ("win11", "--ostype win11", false),
+        ("web1", "", false),
+    ] {
+        let text = format!(
+            "#!/bin/bash\nqm create 101 -name {name} -localtime 1 --memory 4096 {options}\n"
+        );
+        assert_eq!(ids(kind, &text).contains(&unset), found, "{text}");
+        // A command of another script may have created it, with an ostype.
+        let text = text.replace("qm create", "qm set");
+        let said = found && options.contains("other");
+        assert_eq!(ids(kind, &text).contains(&unset), said, "{text}");
+    }
+    let conf = "bios: ovmf\ncores: 2\ncpu: host\nname: win11\n";
+    assert!(ids(kind, conf).contains(&unset));
+    assert!(!ids(kind, &conf.replace("win11", "web1")).contains(&unset));
+}

@@ -9,6 +9,7 @@ use crate::document::Document;
 use crate::formats::pve::Machine;
 use crate::formats::qemu::branches::conditions;
 use crate::formats::qemu::script::{begin, expanded};
+use crate::guest::Guest;
 use crate::inner::{MOST_MACHINES, together};
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
@@ -221,6 +222,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     };
     // The options of each command, where it begins, its machine, and its place.
     let mut found: Vec<(usize, String, Placed, Vec<Given>)> = Vec::new();
+    let mut created = HashSet::new();
     let wanted =
         |statement: &Statement| program(&names(statement)).is_some() || appended::writes(statement);
     let targets = appended::Targets::of(text);
@@ -237,6 +239,9 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         let id = program(&names).and_then(|place| machine(&names, place));
         let Some(id) = id else { continue };
+        if names.iter().any(|name| name == "create") {
+            created.insert(id.clone());
+        }
         let before =
             words.iter().position(|word| listed(PROGRAMS, base(word.as_str()))).unwrap_or(0);
         let given = options(words.get(before + 3..).unwrap_or_default(), always(at));
@@ -266,6 +271,12 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
             if let Some(value) = value.or(args.filter(|_| key == "args")) {
                 machine.word(key, value);
             }
+        }
+        // A machine that is created without an ostype has `other`.
+        let unset = created.contains(id) && !all.iter().any(|given| given.name == "ostype");
+        let name = certain(all, "name", one).map(Placed::as_str).unwrap_or_default();
+        if unset && Guest::of_words(name) == Some(Guest::Windows) {
+            machine.key("ostype", &[("other", None)]);
         }
         machine.partial();
         machine.judge(say)
