@@ -17,13 +17,13 @@ use std::collections::HashSet;
 const LOOKING: &str = "du ls zip 7z 7za rar cksum crc32 b2sum xxd sum file cat";
 /// Tests and actions of `find` by which the result depends on the text or the time of a file (find(1)).
 const BY_CONTENT: &str = "-newer -anewer -cnewer -mtime -mmin -ctime -cmin -ls -fls";
-/// Languages whose programs may stand in a word or in a here-document.
+/// Languages whose programs may be in a word or in a here-document.
 const LANGUAGES: &str = "python python2 python3 perl ruby node php";
 /// Words of such a program that list a directory, and that look at a file.
 const LISTS: [&str; 8] =
     ["glob", "os.walk", "listdir", "scandir", "iterdir", "opendir", "readdir", "Dir["];
 const OPENS: [&str; 7] = ["open(", "read", "getsize", "stat(", "st_size", "-s ", "hashlib"];
-/// Subcommands of git that compare the files of the work tree, or take them away (git(1)).
+/// Subcommands of git that compare the files of the work tree, or replace them (git(1)).
 const OF_GIT: &str = "diff status diff-index diff-files update-index stash";
 /// The limit of variables that are followed, and of words that are compared.
 const MOST: usize = 4096;
@@ -385,7 +385,7 @@ fn sees(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether the words of git compare the files of the work tree with those of the repository, or take changes away.
+/// Whether the words of git compare the files of the work tree with those of the repository, or undo changes.
 fn looks_of_git(arguments: &[Word]) -> bool {
     let has = |names: &str| arguments.iter().any(|word| listed(names, &word.text));
     let mut rest = arguments.iter();

@@ -119,7 +119,7 @@ pub enum GuestError {
     /// A container of Proxmox VE.
     #[error("{}", proxmox::CONTAINER)]
     Container,
-    /// Processors of several architectures, which cannot be told apart.
+    /// Processors of several architectures, which cannot be distinguished.
     #[error(
         "it starts guests of several architectures, and which words belong to x86 is known only at run time; give the command \
          line of the guest that runs: /proc/PID/cmdline of QEMU"
@@ -226,7 +226,7 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
         emulated: domain.emulated(),
-        clockless: clockless(&domain),
+        clockless: clockless(domain),
         device: domain.has_device(),
         sev: domain.sev(),
     };

@@ -44,7 +44,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "bhyve_options",
         "utctime",
     ];
-    // Before version 1.0 of vm-bhyve `guest` was the key, and `uefi="yes"` stood for the loader. A disk has both of its
+    // Before version 1.0 of vm-bhyve `guest` was the key, and `uefi="yes"` replaces the loader. A disk has both of its
     // keys in each version.
     let named = ["loader", "guest", "uefi"].iter().any(|key| clues.keys(&[key], '=') == 1);
     let disk = clues.keys(&["disk0_type", "disk0_name"], '=') == 2;

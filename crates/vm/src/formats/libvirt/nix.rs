@@ -93,7 +93,8 @@ pub(crate) fn any(text: &str) -> bool {
 /// Returns whether a domain is the machine of a file, whatever else the file sets. A `-cpu` among the arguments of QEMU is
 /// judged with the rules of a command line.
 pub(crate) fn decides(text: &str) -> bool {
-    !(has_arguments(text) && text.contains("\"-cpu\"")) && !domains(text).is_empty()
+    let flags = has_arguments(text) && text.contains("\"-cpu\"");
+    !flags && !domains(text).is_empty()
 }
 
 /// Whether a domain may have arguments of QEMU, besides its own elements.

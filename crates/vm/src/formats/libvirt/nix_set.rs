@@ -56,7 +56,7 @@ impl Item {
     }
 }
 
-/// The limit of values that are read, and of sets and lists within each other.
+/// The limit of values that are read, and of nested sets and lists.
 const MOST: usize = 4096;
 const DEEPEST: usize = 32;
 

@@ -43,7 +43,7 @@ pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> 
     ranges
 }
 
-/// Returns the assignments from which a later statement takes words out, or which it empties, in one of the ranges that run
+/// Returns the assignments from which a later statement removes words, or which it empties, in one of the ranges that run
 /// only after a version or a feature was queried: `[ "$VERSION" -lt 9 ] || A=("${A[@]:1}")`.
 pub(super) fn taken_out(
     text: &str,

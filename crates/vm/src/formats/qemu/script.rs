@@ -46,7 +46,7 @@ pub(crate) struct Script {
     pub(crate) asks: bool,
     /// The ranges that run only after a condition that queried a version or a feature.
     asking: Vec<Range<usize>>,
-    /// Assignments from which such a range takes words out.
+    /// Assignments from which such a range removes words.
     taken_out: Vec<Range<usize>>,
     /// The places of options in the spelling of newer versions.
     newer: Vec<usize>,
