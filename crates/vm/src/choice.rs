@@ -37,7 +37,7 @@ pub fn edits(document: &Document, choices: &Choices) -> Vec<Vec<Edit>> {
 #[must_use]
 pub fn left(document: &Document, choices: &Choices) -> Vec<String> {
     let left = decided(document, choices).1;
-    left.into_iter().map(|why| unchosen::with_words(document.kind, choices, why)).collect()
+    left.into_iter().map(|why| unchosen::with_words(document, choices, why)).collect()
 }
 
 fn decided(document: &Document, choices: &Choices) -> (Vec<Vec<Edit>>, Vec<String>) {

@@ -37,6 +37,7 @@ mod named;
 mod other;
 mod parameters;
 mod placed;
+mod promised;
 #[cfg(test)]
 mod readers_tests;
 mod saved;

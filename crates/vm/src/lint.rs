@@ -10,6 +10,7 @@ use crate::formats;
 use crate::guest::{Guest, Known};
 use crate::inner::nothing;
 use crate::meant;
+use crate::promised;
 use crate::saved;
 use crate::text::Text;
 use crate::unread;
@@ -83,6 +84,7 @@ impl LintError {
 pub fn lint(document: &Document) -> Result<Report, LintError> {
     let mut report = part(document)?;
     saved::keep(document, &mut report.findings);
+    promised::keep(document, &mut report.findings);
     report.overruled = document.guest.is_some_and(|said| said != report.guest)
         && !matches!(report.guest, Guest::Unknown);
     Ok(report)

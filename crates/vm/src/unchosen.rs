@@ -29,16 +29,35 @@ pub(crate) fn why(document: &Document, choices: &Choices) -> Option<String> {
         Kind::Proxmox => proxmox(document, choices)?,
         _ => return None,
     };
-    Some(with_words(document.kind, choices, why))
+    Some(with_words(document, choices, why))
+}
+
+/// Returns the choices that a `-cpu` of a file does not follow yet: what each of them has need not be written.
+fn open(document: &Document, choices: &Choices) -> Choices {
+    if document.kind != Kind::Qemu || !choices.invtsc || choices.tsc_frequency.is_none() {
+        return *choices;
+    }
+    let asks = |script: &Script| -> Vec<bool> {
+        let lines = script.commands.iter().map(|command| Line::of_words(&command.words));
+        let on = |cpu: &Properties| cpu.get("invtsc").is_some_and(|it| it.state() == Some(true));
+        lines.filter_map(|line| line.cpu().map(on)).collect()
+    };
+    let mut all = asks(&Script::of(document));
+    if all.is_empty() {
+        all.extend(written::texts(document).iter().flat_map(|text| asks(&Script::read(text))));
+    }
+    Choices { invtsc: all.is_empty() || all.contains(&false), ..*choices }
 }
 
 /// Returns a reason with the text to write.
-pub(crate) fn with_words(kind: Kind, choices: &Choices, why: String) -> String {
+pub(crate) fn with_words(document: &Document, choices: &Choices, why: String) -> String {
+    let kind = document.kind;
     let no_use =
         ["emulat", "no processor", FOREIGN, "another hypervisor", "saved state", "confidential"];
     if no_use.iter().any(|it| why.contains(it)) || why.contains("; write ") {
         return why;
     }
+    let choices = open(document, choices);
     let hertz = choices.tsc_frequency;
     let words = match kind {
         Kind::Libvirt => {
@@ -111,6 +130,9 @@ fn qemu(document: &Document, choices: &Choices) -> Option<String> {
 }
 
 fn libvirt(document: &Document, choices: &Choices) -> Option<String> {
+    if document.name.ends_with(".nix") && libvirt::nix::any(document.text.as_str()) {
+        return Some("the file is Nix, whose sets are not edited".to_owned());
+    }
     let Ok(tree) = libvirt::read(&document.text) else {
         return Some("it contains no domain that can be read".to_owned());
     };

@@ -11,10 +11,12 @@ use std::ops::Range;
 
 /// Commands that may have the script's own name among their words, because they do not read the file.
 const NAMES_ONLY: &str =
-    "echo printf dirname basename readlink realpath cd exec sudo [ test pwd usage";
+    "echo printf logger dirname basename readlink realpath cd exec sudo [ test pwd usage";
+/// Commands of a function that only prints what it gets.
+const PRINTS: &str = "echo printf logger exit return : true";
 
 /// Commands that read or compare files.
-const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
+pub(super) const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
     sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum md5 sha256 openssl gpg gpgv signify \
     minisign cmp diff comm wc stat od xxd hexdump base64 git tar cpio rsync dd tee patch ed ex source . mapfile \
     readarray read";
@@ -49,7 +51,10 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
         if within(&script.comments) || within(&script.documents) || other {
             continue;
         }
-        match use_of(script, at) {
+        if is_directory(document, at) {
+            continue;
+        }
+        match use_of(text, script, at) {
             Own::Name => {}
             Own::Assigned(name) => _ = names.insert(name),
             Own::Read => return said(at, "the script names its own file, and may read it"),
@@ -83,7 +88,7 @@ enum Own<'s> {
 }
 
 /// Returns how the script uses its own name at a place, from the commands around it, the innermost first.
-fn use_of(script: &Script, at: usize) -> Own<'_> {
+fn use_of<'s>(text: &str, script: &'s Script, at: usize) -> Own<'s> {
     let mut around: Vec<&Command> =
         script.commands.iter().filter(|it| it.span.contains(&at)).collect();
     around.sort_by_key(|it| it.span.len());
@@ -101,12 +106,62 @@ fn use_of(script: &Script, at: usize) -> Own<'_> {
         match name {
             "dirname" if inside => return Own::Name,
             "basename" if inside => short = true,
-            _ if inside && listed(NAMES_ONLY, name) => {}
+            _ if inside && (listed(NAMES_ONLY, name) || only_prints(text, script, name)) => {}
             _ if inside && short && !is_reader(command) => {}
             _ => return Own::Read,
         }
     }
     if around.is_empty() { Own::Read } else { Own::Name }
+}
+
+/// Returns whether the script's name at a place is only that of its directory, with the name of another file behind it:
+/// `"${BASH_SOURCE%/*}/config"`.
+fn is_directory(document: &Document, at: usize) -> bool {
+    let text = document.text.as_str();
+    let inside = text.get(at..).unwrap_or_default();
+    let marks = ["BASH_SOURCE%/*}/", "BASH_SOURCE[0]%/*}/", "${0%/*}/"];
+    let Some(rest) = marks.iter().find_map(|mark| inside.strip_prefix(mark)) else { return false };
+    let ends = |c: char| c.is_whitespace() || "\"'`;|&()<>".contains(c);
+    let file = rest.get(..rest.find(ends).unwrap_or(rest.len())).unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let own = document.name.replace('\\', "/");
+    // Without a name of its own, the script may be any file.
+    !matches!(base(&own), "" | "-" | ".")
+        && !base(file).is_empty()
+        && file.chars().all(plain)
+        && !matches!(base(file), "." | "..")
+        && base(file) != base(&own)
+}
+
+/// Returns whether a function of the script only prints what it gets: `perr() { echo "$@" >&2; }`.
+fn only_prints(text: &str, script: &Script, name: &str) -> bool {
+    if !script.functions.iter().any(|it| it == name) {
+        return false;
+    }
+    let heads = [format!("{name}()"), format!("{name} ()"), format!("function {name}")];
+    let mut begins = text.match_indices(name).filter(|(at, _)| {
+        let begin = text.get(..*at).and_then(|it| it.rfind('\n')).map_or(0, |end| end + 1);
+        let line = text.get(begin..).unwrap_or_default().trim_start();
+        heads.iter().any(|head| line.starts_with(head.as_str()))
+    });
+    // Another definition of the name may do anything.
+    let (Some((at, _)), None) = (begins.next(), begins.next()) else { return false };
+    let rest = text.get(at..).unwrap_or_default();
+    let line = rest.find('\n').unwrap_or(rest.len());
+    let length = match rest.get(..line).is_some_and(|line| line.trim_end().ends_with('}')) {
+        true => line,
+        false => rest.find("\n}").unwrap_or(rest.len()),
+    };
+    let body = at..at + length;
+    let mut commands = script.commands.iter().filter(|it| body.contains(&it.span.start)).peekable();
+    let prints = |command: &Command| {
+        let files = command.redirects.iter().any(|(sign, to)| {
+            sign.contains('<')
+                || sign.contains('>') && !matches!(to.text.as_str(), "1" | "2" | "/dev/null")
+        });
+        !files && command.words.first().and_then(Word::literal).is_some_and(|it| listed(PRINTS, it))
+    };
+    commands.peek().is_some() && commands.all(prints)
 }
 
 /// Returns whether a command reads a file whose name is in one of the variables; adds variables that get such a name.

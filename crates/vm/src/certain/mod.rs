@@ -17,6 +17,7 @@ mod options;
 mod own;
 mod programs;
 mod script;
+mod tree;
 mod understood;
 mod unit;
 mod used;

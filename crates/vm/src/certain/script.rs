@@ -5,6 +5,7 @@ use super::options::{
     is_option, is_qemu, is_value, is_vboxmanage, options_of_set, prints, prints_script, program,
 };
 use super::own::{appends, divides_a_name, is_ordinary, names, only_reads, only_variables};
+use super::tree::looks_around;
 use super::used::{NOT_WHOLE, is_whole_array};
 use crate::document::Document;
 use crate::edit::Edit;
@@ -104,6 +105,7 @@ impl<'a> Guard<'a> {
             }
         }
         own_text(document, &script)?;
+        looks_around(document, &script)?;
         if open.is_none() && (text.contains("${!") || has("IFS")) {
             open = Some("the script has IFS or ${!...}, which may use any variable".to_owned());
         }

@@ -74,6 +74,31 @@ fn script_that_looks_at_something_else_is_edited() {
 }
 
 #[test]
+fn script_that_only_says_its_name_or_that_of_its_directory_is_edited() {
+    for lines in [
+        "perr() { echo \"$@\" 1>&2; }\n[ \"$1\" ] || perr \"usage: $0 FILE\"\nRUN",
+        "function die {\n  echo \"$@\" >&2\n  exit 1\n}\n[ \"$1\" ] || die \"usage: $0 FILE\"\nRUN",
+        "logger -t \"$0\" start\nRUN",
+        "[ -r \"${BASH_SOURCE%/*}/config\" ] || exit 1\nRUN",
+        "cat \"${0%/*}/notes.txt\"\nRUN",
+    ] {
+        assert!(script(lines), "{lines}");
+    }
+    for lines in [
+        "look() { cat \"$@\" 1>&2; }\nlook \"$0\"\nRUN",
+        "look() { echo \"$@\" | sh; }\nlook \"cksum $0\"\nRUN",
+        "look() { echo \"$@\"; }\nlook() { cat \"$@\"; }\nlook \"$0\"\nRUN",
+        "keep() { echo \"$@\" > list; }\nkeep \"$0\"\nRUN",
+        "cat \"${BASH_SOURCE%/*}/vm.sh\"\nRUN",
+        "cat \"${BASH_SOURCE%/*}/$1\"\nRUN",
+        "cat \"${BASH_SOURCE%/*}\"/*\nRUN",
+        "cat \"${0%/*}/*.sh\"\nRUN",
+    ] {
+        assert!(!script(lines), "{lines}");
+    }
+}
+
+#[test]
 fn hpet_of_a_qemu_that_cannot_have_it_off_is_left() {
     let with = |path: &str| {
         script(&format!("{path}/qemu-system-x86_64 -enable-kvm -cpu host -no-hpet d.img"))

@@ -79,9 +79,13 @@ impl<'a> Machine<'a> {
         if self.inner.is_empty() {
             return Ok(nothing(Guest::Unknown));
         }
+        let stated = self.inner.text().lines().any(|line| line.starts_with("ostype:"));
         let mut report = self.inner.judge(self.document, words)?;
         // A cloned machine, or one whose system the tool chooses, has a system nevertheless.
-        report.findings.retain(|finding| finding.rule.id != "pve-ostype-missing");
+        report.findings.retain(|finding| {
+            finding.rule.id != "pve-ostype-missing"
+                && (stated || finding.rule.id != "pve-ostype-windows-unset")
+        });
         Ok(report)
     }
 }

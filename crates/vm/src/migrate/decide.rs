@@ -194,7 +194,7 @@ fn by_clock(guest: &Guest, host: &Host) -> Answer {
     }
     match (guest.invtsc, guest.frequency) {
         (Some(true), Frequency::Absent) => not_set(guest, host),
-        (Some(false), Frequency::Absent) => free(host),
+        (Some(false), Frequency::Absent) => free(guest, host),
         (Some(true), _) if host.invariant == Some(false) => not_invariant(guest, host),
         (invtsc, Frequency::Set(hz)) => {
             let answer = at(guest, host, hz);
@@ -269,7 +269,13 @@ fn not_set(guest: &Guest, host: &Host) -> Answer {
     }
 }
 
-fn free(host: &Host) -> Answer {
+fn free(guest: &Guest, host: &Host) -> Answer {
+    if guest.clockless {
+        let why = "without invtsc it can migrate anywhere: its configuration hides kvm-clock and has no Hyper-V page, so its \
+                   HPET or ACPI PM timer, which QEMU emulates, moves with it. A guest that was set to use tsc nevertheless \
+                   runs at the new host's rate";
+        return Answer::new(host, Verdict::Free, why);
+    }
     Answer::new(
         host,
         Verdict::Free,

@@ -20,6 +20,7 @@ fn guest(manager: Manager, invtsc: bool, frequency: Frequency) -> Guest {
         frequency,
         reenlightenment: false,
         emulated: false,
+        clockless: false,
         device: false,
         sev: Sev::No,
     }
@@ -107,7 +108,7 @@ proptest! {
     ) {
         let manager = if libvirt { Manager::Libvirt } else { Manager::Qemu };
         let frequency = Frequency::Set(2_500_000_000);
-        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false, device: false, sev: Sev::No };
+        let vague = Guest { name: None, manager, invtsc, frequency, reenlightenment: false, emulated: false, clockless: false, device: false, sev: Sev::No };
         let mut host = host(khz, scaling);
         host.tsc = Some(Tsc { khz, slack_khz });
         host.invariant = invariant;
@@ -187,5 +188,19 @@ fn guest_of_sev_is_refused_whatever_its_clock_is() {
         }
         let missing = perhaps.missing.iter().any(|it| it.fact == "SEV of the guest");
         assert_eq!(missing, known != Verdict::Refused);
+    }
+}
+
+#[test]
+fn guest_without_a_paravirtual_clock_is_not_said_to_have_one() {
+    let plain = guest(Manager::Qemu, false, Frequency::Absent);
+    let none = Guest { clockless: true, ..plain.clone() };
+    let emulated = Guest { emulated: true, ..plain.clone() };
+    let host = host(2_500_000, None);
+    assert!(decide(&plain, &host).why.contains("kvm-clock or Hyper-V page is created again"));
+    for guest in [none, emulated] {
+        let answer = decide(&guest, &host);
+        assert_eq!(answer.verdict, Verdict::Free);
+        assert!(!answer.why.contains("created again"), "{}", answer.why);
     }
 }

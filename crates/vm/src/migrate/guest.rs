@@ -8,14 +8,14 @@ use crate::formats::libvirt::{
     domain::{Domain, Driver},
 };
 use crate::formats::proxmox;
-use crate::formats::qemu::confidential::Confidential;
 use crate::formats::qemu::cpu;
 use crate::formats::qemu::line::Line;
 use crate::formats::qemu::machine::of_x86;
 use crate::formats::qemu::property::Properties;
 use crate::formats::qemu::script::Script;
 use crate::formats::qemu::written;
-use crate::placed::Placed;
+use crate::formats::qemu::{self, confidential::Confidential};
+use crate::placed::{Placed, UNKNOWN};
 use crate::text::Text;
 use clocksmith_facts::Facts;
 use serde::Serialize;
@@ -80,6 +80,8 @@ pub struct Guest {
     pub reenlightenment: bool,
     /// Whether QEMU emulates its processor.
     pub emulated: bool,
+    /// Whether it certainly has no clock of its hypervisor: neither kvm-clock nor the page of Hyper-V.
+    pub clockless: bool,
     /// Whether it holds a device of its host, such as a passed-through PCI device.
     pub device: bool,
     /// Whether it is a guest of AMD SEV.
@@ -102,6 +104,12 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
+    /// A libvirt domain of another hypervisor: the domain's type.
+    #[error(
+        "it is a libvirt domain of type '{0}'; this decides only about the clocks of QEMU and KVM (type='kvm' or 'qemu'), \
+         which the guest of another hypervisor does not have"
+    )]
+    Driver(String),
     /// A script or template that creates a Proxmox VE machine, or only a part of a machine.
     #[error(
         "it is not a Proxmox VE machine itself; give the machine's file, \
@@ -111,6 +119,12 @@ pub enum GuestError {
     /// A container of Proxmox VE.
     #[error("{}", proxmox::CONTAINER)]
     Container,
+    /// Processors of several architectures, which cannot be distinguished.
+    #[error(
+        "it starts guests of several architectures, and which words belong to x86 is known only at run time; give the command \
+         line of the guest that runs: /proc/PID/cmdline of QEMU"
+    )]
+    Architectures,
     /// A processor of another architecture.
     #[error("it is a guest with processors that have no TSC; this is about x86")]
     Foreign,
@@ -158,9 +172,20 @@ fn written_by(text: &str) -> Result<Guest, GuestError> {
         guest: None,
         models: None,
     };
-    match written::texts(&document).as_slice() {
-        [script] => clock_of_qemu(script),
-        _ => Err(GuestError::Kind),
+    // Others only name the program, such as one that ends it.
+    let mut guests: Vec<Guest> = Vec::new();
+    let mut failed = GuestError::Kind;
+    for script in written::texts(&document) {
+        match clock_of_qemu(&script) {
+            Ok(guest) if guests.contains(&guest) => {}
+            Ok(guest) => guests.push(guest),
+            Err(GuestError::Kind) => {}
+            Err(error) => failed = error,
+        }
+    }
+    match guests.len() {
+        0 | 1 => guests.pop().ok_or(failed),
+        several => Err(GuestError::Differ(several)),
     }
 }
 
@@ -189,6 +214,7 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let domain = domain.ok_or(GuestError::Kind)?;
     match domain.driver() {
         Driver::Xen => return Err(GuestError::Xen),
+        _ if domain.is_foreign() => return Err(GuestError::Driver(domain.kind.clone())),
         _ if !domain.x86() => return Err(GuestError::Foreign),
         _ => {}
     }
@@ -200,6 +226,7 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: domain.switched("hyperv", "reenlightenment").is_some_and(|(_, on)| on),
         emulated: domain.emulated(),
+        clockless: clockless(domain),
         device: domain.has_device(),
         sev: domain.sev(),
     };
@@ -224,12 +251,21 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     Ok(guest)
 }
 
+/// Returns whether a domain certainly gives its guest no clock of the hypervisor, by libvirt's own elements.
+fn clockless(domain: &Domain<'_>) -> bool {
+    let hidden = domain.switched("kvm", "hidden").is_some_and(|(_, on)| on);
+    let hyperv = domain.timer("hypervclock").is_some() || domain.passes_hyperv();
+    let off = hidden || domain.present("kvmclock") == Some(false);
+    !domain.tree.template && (domain.hides_hypervisor() || off && !hyperv)
+}
+
 /// Returns a libvirt guest whose `-cpu` in `<qemu:commandline>` replaces libvirt's. `named` is whether the XML names
 /// `invtsc`; `None` if the host decides it.
 ///
 /// libvirt checks its own XML, QEMU the last `-cpu`: `invtsc` in either of them can block the migration.
 fn replaced(own: &Guest, raw: &Guest, named: Option<bool>) -> Guest {
-    let mut guest = Guest { reenlightenment: raw.reenlightenment, ..own.clone() };
+    let (reenlightenment, clockless) = (raw.reenlightenment, raw.clockless);
+    let mut guest = Guest { reenlightenment, clockless, ..own.clone() };
     if raw.invtsc == Some(false) {
         guest.invtsc = named;
         if own.frequency == Frequency::Absent && named == Some(false) {
@@ -288,18 +324,38 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
         }
         match guests.iter_mut().find(|other| same_but_for_sev(other, &guest)) {
             Some(other) if *other != guest => {
-                // Values of two branches of one command line.
-                other.invtsc = other.invtsc.or(guest.invtsc);
-                other.sev = Sev::Perhaps;
+                other.clockless &= guest.clockless;
+                if other.sev != guest.sev || other.invtsc != guest.invtsc {
+                    // Values of two branches of one command line.
+                    other.invtsc = other.invtsc.or(guest.invtsc);
+                    other.sev = Sev::Perhaps;
+                }
             }
             Some(_) => {}
             None => guests.push(guest),
         }
     }
+    // Nothing requests KVM, in any of them.
+    let plain = |line: &Line| {
+        let head = line.cpu().map(|cpu| cpu.head_name()).unwrap_or_default();
+        !matches!(head.as_str(), "" | "host" | "max") && !head.contains(UNKNOWN)
+    };
+    let emulated = lines
+        .iter()
+        .filter(|(command, line)| of_x86(command, line))
+        .all(|(command, line)| plain(line) && qemu::emulator(&script, command, line).is_some());
     match guests.len() {
         0 if lines.is_empty() => Err(GuestError::Kind),
+        0 if text.contains("qemu-system-x86_64") || text.contains("qemu-system-i386") => {
+            Err(GuestError::Architectures)
+        }
         0 => Err(GuestError::Foreign),
-        1 => guests.pop().ok_or(GuestError::Kind),
+        1 => {
+            let guest = guests.pop().ok_or(GuestError::Kind)?;
+            // An invariant TSC would be one that the emulator does not offer.
+            let emulated = emulated && guest.invtsc == Some(false);
+            Ok(Guest { emulated: guest.emulated || emulated, ..guest })
+        }
         several => Err(GuestError::Differ(several)),
     }
 }
@@ -307,7 +363,8 @@ pub(crate) fn clock_of_qemu(text: &str) -> Result<Guest, GuestError> {
 /// Returns whether two command lines are equal, or differ only in that SEV protects one of the guests: then its
 /// configuration does not decide whether it has an invariant TSC.
 fn same_but_for_sev(one: &Guest, other: &Guest) -> bool {
-    let plain = |guest: &Guest| Guest { sev: Sev::No, invtsc: None, ..guest.clone() };
+    let plain =
+        |guest: &Guest| Guest { sev: Sev::No, invtsc: None, clockless: false, ..guest.clone() };
     let unknown = one.invtsc.is_none() || other.invtsc.is_none();
     let invtsc = one.invtsc == other.invtsc || one.sev != other.sev && unknown;
     plain(one) == plain(other) && invtsc
@@ -338,9 +395,15 @@ fn clock_of_cpu(cpu: &Properties) -> Result<Guest, GuestError> {
             set(text, hex.unwrap_or_else(|| text.parse().ok()))?
         }
     };
+    let on = |name: &str| cpu.flag(name) == Some(true);
+    let off = |name: &str| cpu.flag(name) == Some(false);
+    let open = cpu.list.iter().any(|property| property.name.contains(UNKNOWN));
+    let page = on("hv-time") || on("hv-passthrough");
+    let clockless = !open && (off("hypervisor") || (off("kvmclock") || off("kvm")) && !page);
     Ok(Guest {
         name: None,
         manager: Manager::Qemu,
+        clockless,
         invtsc: cpu::invtsc(cpu),
         frequency,
         reenlightenment: cpu.flag("hv-reenlightenment") == Some(true),
@@ -398,278 +461,12 @@ pub fn of_facts(facts: &Facts) -> Guest {
         frequency: Frequency::Unknown,
         reenlightenment: false,
         emulated: false,
+        clockless: false,
         device: false,
         sev: Sev::No,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn domain(inside: &str) -> Guest {
-        let namespace = "xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'";
-        let xml = format!("<domain type='kvm' {namespace}><name>db</name>{inside}</domain>");
-        clock_of_domain(&xml).unwrap()
-    }
-
-    #[test]
-    fn domains_get_invtsc_by_name_or_with_the_whole_host() {
-        for (inside, invtsc) in [
-            ("", Some(false)),
-            ("<cpu mode='host-passthrough'/>", Some(false)),
-            ("<cpu mode='host-passthrough' migratable='off'/>", Some(true)),
-            ("<cpu mode='host-model' migratable='off'/>", Some(false)),
-            ("<cpu><feature policy='require' name='invtsc'/></cpu>", Some(true)),
-            ("<cpu><feature name='invtsc'/></cpu>", Some(true)),
-            ("<cpu><feature policy='optional' name='invtsc'/></cpu>", None),
-            (
-                "<cpu mode='host-passthrough' migratable='off'><feature policy='disable' \
-                 name='invtsc'/></cpu>",
-                Some(false),
-            ),
-            (
-                "<cpu/><qemu:commandline><qemu:arg value='-cpu'/><qemu:arg value='host,+invtsc'/>\
-                 </qemu:commandline>",
-                Some(true),
-            ),
-        ] {
-            let guest = domain(inside);
-            assert_eq!(guest.invtsc, invtsc, "{inside}");
-            assert_eq!(guest.frequency, Frequency::Absent);
-            assert_eq!(guest.name.as_deref(), Some("db"));
-        }
-        let timer = "<clock offset='utc'><timer name='hpet' frequency='1'/><timer name='tsc' \
-                     frequency='2397223000' mode='native'/></clock>";
-        assert_eq!(domain(timer).frequency, Frequency::Set(2_397_223_000));
-    }
-
-    #[test]
-    fn processor_that_libvirt_did_not_choose_counts() {
-        let asks = |feature: &str, timer: &str, cpu: &str| {
-            domain(&format!(
-                "<cpu>{feature}</cpu><clock offset='utc'>{timer}</clock><qemu:commandline><qemu:arg value='-cpu'/>\
-                 <qemu:arg value='{cpu}'/></qemu:commandline>"
-            ))
-        };
-        let invtsc = "<feature policy='require' name='invtsc'/>";
-        let timer = "<timer name='tsc' frequency='2500000000'/>";
-        let set = Frequency::Set(2_500_000_000);
-        for (feature, timer, cpu, manager, frequency) in [
-            (invtsc, timer, "host,+invtsc", Manager::Qemu, Frequency::Absent),
-            (invtsc, timer, "host,+invtsc,tsc-frequency=2500000000", Manager::Libvirt, set),
-            (
-                invtsc,
-                timer,
-                "host,+invtsc,tsc-frequency=2600000000",
-                Manager::Libvirt,
-                Frequency::Unknown,
-            ),
-            (
-                invtsc,
-                "",
-                "host,+invtsc,tsc-frequency=2500000000",
-                Manager::Libvirt,
-                Frequency::Absent,
-            ),
-            ("", "", "host,+invtsc,tsc-frequency=2500000000", Manager::Qemu, set),
-            // libvirt knows nothing of it.
-            ("", "", "host,+invtsc", Manager::Qemu, Frequency::Absent),
-            ("", "", "host,migratable=off", Manager::Qemu, Frequency::Absent),
-            (invtsc, "", "host,+invtsc", Manager::Libvirt, Frequency::Absent),
-            (invtsc, "", "host", Manager::Libvirt, Frequency::Absent),
-            (invtsc, timer, "host", Manager::Libvirt, set),
-        ] {
-            let guest = asks(feature, timer, cpu);
-            let of_guest = (guest.manager, guest.invtsc, guest.frequency);
-            assert_eq!(of_guest, (manager, Some(true), frequency), "{feature}{timer} {cpu}");
-        }
-    }
-
-    #[test]
-    fn invtsc_that_no_xml_names_is_left_to_qemu() {
-        for (inside, manager) in [
-            ("<cpu mode='host-passthrough' migratable='off'/>", Manager::Qemu),
-            ("<cpu mode='host-passthrough'/><launchSecurity type='tdx'/>", Manager::Qemu),
-            ("<cpu><feature policy='require' name='invtsc'/></cpu>", Manager::Libvirt),
-            (
-                "<cpu mode='host-passthrough' migratable='off'><feature name='invtsc'/></cpu>",
-                Manager::Libvirt,
-            ),
-        ] {
-            let guest = domain(inside);
-            assert_eq!((guest.invtsc, guest.manager), (Some(true), manager), "{inside}");
-        }
-        assert_eq!(domain("<cpu mode='host-passthrough'/>").manager, Manager::Libvirt);
-        // The other -cpu has none, so that the guest has none.
-        let inside = "<cpu mode='host-passthrough' migratable='off'/><qemu:commandline><qemu:arg value='-cpu'/>\
-                      <qemu:arg value='host'/></qemu:commandline>";
-        assert_eq!(domain(inside).invtsc, Some(false));
-    }
-
-    #[test]
-    fn command_line_of_a_confidential_guest_is_read_as_its_domain_is() {
-        let of = |object: &str, more: &str| {
-            let support = if object.is_empty() { "" } else { ",confidential-guest-support=c0" };
-            let text = format!(
-                "{more}qemu-system-x86_64 -accel kvm -cpu host {object} -machine q35{support} -m 1G\n"
-            );
-            clock_of_qemu(&text).unwrap()
-        };
-        let security = |kind: &str| {
-            domain(&format!("<cpu mode='host-passthrough'/><launchSecurity type='{kind}'/>"))
-        };
-        for (object, kind, invtsc) in [
-            ("-object tdx-guest,id=c0", "tdx", Some(true)),
-            ("-object sev-snp-guest,id=c0", "sev-snp", None),
-            ("-object sev-guest,id=c0", "sev", None),
-        ] {
-            let (line, domain) = (of(object, ""), security(kind));
-            assert_eq!((line.invtsc, domain.invtsc), (invtsc, invtsc), "{kind}");
-            assert_eq!(line.frequency, Frequency::Absent);
-        }
-        assert_eq!(of("", "").invtsc, Some(false));
-        let text = "#!/bin/bash\nO=(-nographic)\n[[ $1 ]] && O+=(-object tdx-guest,id=c0 -machine confidential-guest-support=c0)\n\
-                    qemu-system-x86_64 -accel kvm -cpu host -machine q35 \"${O[@]}\"\n";
-        assert_eq!(clock_of_qemu(text).unwrap().invtsc, None);
-    }
-
-    #[test]
-    fn guests_without_a_tsc_and_guests_of_xen_are_none() {
-        let of = |kind: &str, arch: &str| {
-            clock_of_domain(&format!(
-                "<domain type='{kind}'><os><type arch='{arch}'>hvm</type></os></domain>"
-            ))
-        };
-        assert_eq!(of("kvm", "aarch64"), Err(GuestError::Foreign));
-        assert_eq!(of("xen", "x86_64"), Err(GuestError::Xen));
-        assert!(of("kvm", "i686").is_ok());
-        assert_eq!(parse("qemu-system-aarch64 -M virt -cpu max -m 1G"), Err(GuestError::Foreign));
-    }
-
-    #[test]
-    fn of_several_command_lines_none_is_taken_silently() {
-        let one = "qemu-system-x86_64 -accel kvm -cpu host,+invtsc -m 1G\n";
-        let other = "qemu-system-x86_64 -accel kvm -cpu host -m 1G\n";
-        assert_eq!(parse(&format!("{one}{other}")), Err(GuestError::Differ(2)));
-        assert_eq!(parse(&format!("{one}{one}")), parse(one));
-        let log = |line: &str| {
-            format!("2024-01-01 10:00:00.000+0000: starting up libvirt version: 9.0.0\n{line}")
-        };
-        assert_eq!(parse(&format!("{}{}", log(one), log(other))), parse(other));
-    }
-
-    #[test]
-    fn command_lines() {
-        for (line, invtsc, frequency) in [
-            ("qemu -cpu host", false, Frequency::Absent),
-            ("-cpu host,migratable=off", true, Frequency::Absent),
-            ("-cpu Skylake-Server,migratable=off", false, Frequency::Absent),
-            ("-cpu host,+invtsc,tsc-frequency=2500000000", true, Frequency::Set(2_500_000_000)),
-            ("-cpu 'host,tsc-freq=2.5G,invtsc=on'", true, Frequency::Set(2_500_000_000)),
-            ("-cpu host,invtsc=on,-invtsc", false, Frequency::Absent),
-            ("-cpu host,+invtsc -m 1G -cpu qemu64", false, Frequency::Absent),
-            ("-cpu max,migratable=no,tsc-frequency=0", true, Frequency::Absent),
-        ] {
-            let guest = parse(line).unwrap();
-            assert_eq!((guest.invtsc, guest.frequency), (Some(invtsc), frequency), "{line}");
-        }
-        assert_eq!(parse("#!/bin/sh\necho hello"), Err(GuestError::Kind));
-        assert!(matches!(parse("-cpu host,tsc-frequency=2500000"), Err(GuestError::Broken(_))));
-        assert!(matches!(parse("<capabilities/>"), Err(GuestError::Broken(_))));
-    }
-
-    #[test]
-    fn guests_of_sev_are_seen() {
-        let secured = |kind: &str| domain(&format!("<launchSecurity type='{kind}'/>")).sev;
-        assert_eq!(secured("sev"), Sev::Sev);
-        assert_eq!(secured("sev-snp"), Sev::Snp);
-        assert_eq!(secured("tdx"), Sev::No);
-        assert_eq!(domain("").sev, Sev::No);
-        let line = |object: &str, machine: &str| {
-            let text = format!(
-                "qemu-system-x86_64 -accel kvm -cpu EPYC {object} -machine q35,{machine}=a"
-            );
-            parse(&text).unwrap().sev
-        };
-        let id = "confidential-guest-support";
-        assert_eq!(line("-object sev-guest,id=a,cbitpos=47", id), Sev::Sev);
-        assert_eq!(line("-object sev-guest,id=a,cbitpos=47", "memory-encryption"), Sev::Sev);
-        assert_eq!(line("-object sev-snp-guest,id=a", id), Sev::Snp);
-        assert_eq!(line("-object tdx-guest,id=a", id), Sev::No);
-        // An object that no machine uses, and one that the file does not have.
-        assert_eq!(line("-object sev-guest,id=a", "usb"), Sev::No);
-        assert_eq!(line("", id), Sev::No);
-        let some = "A=-nographic\nif [ \"$1\" ]; then A=\"-object sev-guest,id=a -machine memory-encryption=a\"; fi\n\
-                    A=\"$A -m 1G\"\nqemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
-        assert_eq!(parse(some).unwrap().sev, Sev::Perhaps);
-        let other = "A=\"-object sev-guest,id=a -machine memory-encryption=a\"\nif [ \"$1\" ]; then A=-nographic; fi\n\
-                     qemu-system-x86_64 -accel kvm -cpu EPYC $A\n";
-        let guest = parse(other).unwrap();
-        assert_eq!((guest.sev, guest.invtsc), (Sev::Perhaps, Some(false)));
-        let machine = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
-        let of = |rest: &str| parse(&format!("{machine}{rest}")).unwrap().sev;
-        assert_eq!(of("amd-sev: es\n"), Sev::Sev);
-        assert_eq!(of("amd-sev: type=snp\nargs: -cpu host\n"), Sev::Snp);
-        assert_eq!(of("intel-tdx: tdx\n"), Sev::No);
-        let vm = |kind: &str| {
-            let head =
-                "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nspec:\n  domain:\n";
-            parse(&format!("{head}    launchSecurity:\n      {kind}: {{}}\n    devices: {{}}\n"))
-                .unwrap()
-                .sev
-        };
-        assert_eq!(vm("sev"), Sev::Sev);
-        assert_eq!(vm("snp"), Sev::Snp);
-        assert_eq!(vm("tdx"), Sev::No);
-    }
-
-    #[test]
-    fn script_that_a_file_writes_is_a_guest() {
-        let text = "FROM a\nENV F=+invtsc\nRUN tee -a a.sh <<< 'exec qemu-system-x86_64 -m 2G -accel kvm \\' \\\n    \
-                    && tee -a a.sh <<< '-cpu ${CPU:-host},${F:-check} \\' \\\n    && tee -a a.sh <<< '-S'\n";
-        assert_eq!(parse(text).unwrap().invtsc, Some(true));
-        assert_eq!(parse(&text.replace("-cpu", "-name")), Err(GuestError::Kind));
-    }
-
-    #[test]
-    fn container_of_proxmox_is_no_guest() {
-        let text = "arch: amd64\ncores: 4\nhostname: a\nmemory: 512\nostype: ubuntu\nrootfs: local:1/a.raw,size=8G\n\
-                    swap: 512\nunprivileged: 1\n";
-        assert_eq!(parse(text), Err(GuestError::Container));
-        assert!(GuestError::Container.to_string().contains("container of Proxmox VE"));
-    }
-
-    #[test]
-    fn devices_of_the_host_are_seen() {
-        let of = |devices: &str| domain(&format!("<devices>{devices}</devices>")).device;
-        assert!(of("<hostdev mode='subsystem' type='pci'/>"));
-        assert!(of("<interface type='hostdev'/>"));
-        assert!(!of("<hostdev mode='subsystem' type='usb'/>"));
-        assert!(!of("<interface type='hostdev'><teaming type='transient'/></interface>"));
-        // Pinned vCPUs can also be pinned on another host.
-        assert!(!domain("<cputune><vcpupin vcpu='0' cpuset='1'/></cputune>").device);
-        let line = "qemu-system-x86_64 -accel kvm -cpu host -m 1G";
-        assert!(!parse(line).unwrap().device);
-        assert!(parse(&format!("{line} -device vfio-pci,host=01:00.0")).unwrap().device);
-        let machine = "name: a\nostype: l26\ncores: 2\nmemory: 512\n";
-        assert!(!parse(machine).unwrap().device);
-        let held = parse(&format!("{machine}hostpci0: 01:00\nargs: -cpu host,+invtsc\n"));
-        assert!(held.unwrap().device);
-        let vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nspec:\n  domain:\n    devices:\n";
-        assert!(!parse(&format!("{vm}      disks: []\n")).unwrap().device);
-        assert!(
-            parse(&format!("{vm}      gpus:\n      - name: a\n        deviceName: b\n"))
-                .unwrap()
-                .device
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_a_guest_or_an_error(text in "(?s)(<domain|-cpu )?.{0,200}") {
-            let _ = parse(&text);
-        }
-    }
-}
+#[path = "guest_tests.rs"]
+mod tests;

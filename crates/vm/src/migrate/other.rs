@@ -18,7 +18,9 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         for object in items {
             let spec = ["spec"].as_slice();
             let template = ["spec", "template", "spec"].as_slice();
-            let domain = [template, spec]
+            // A pool.
+            let pool = ["spec", "virtualMachineTemplate", "spec", "template", "spec"].as_slice();
+            let domain = [template, spec, pool]
                 .into_iter()
                 .find_map(|path| object.at(&[path, &["domain"]].concat()));
             found.extend(domain.map(|domain| (object, domain)));
@@ -72,6 +74,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         frequency,
         reenlightenment,
         emulated: false,
+        clockless: false,
         device,
         sev,
     })
@@ -120,6 +123,7 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: false,
         emulated,
+        clockless: false,
         device,
         sev,
     })
@@ -129,6 +133,13 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
 mod tests {
     use super::super::guest::parse;
     use super::*;
+
+    #[test]
+    fn pool_of_kubevirt_has_a_machine() {
+        let text = "apiVersion: pool.kubevirt.io/v1alpha1\nkind: VirtualMachinePool\nspec:\n  virtualMachineTemplate:\n    spec:\n      template:\n        spec:\n          \
+            domain:\n            cpu:\n              features:\n              - name: invtsc\n";
+        assert_eq!(parse(text).unwrap().invtsc, Some(true));
+    }
 
     #[test]
     fn kubevirt_guest_has_the_frequency_that_its_instance_shows() {

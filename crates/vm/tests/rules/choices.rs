@@ -161,3 +161,86 @@ fn feature_that_the_host_decides_is_replaced_and_not_repeated() {
     let asked = domain("\n  <feature policy='require' name='invtsc'/>\n", "@ARCH@");
     assert_eq!(of(&domain("", "@ARCH@")), (asked, true));
 }
+
+/// The remedy of a finding, and why it is to be made by hand.
+fn remedy(kind: Kind, text: &str, id: &str) -> (String, Option<String>) {
+    let found = lint(&document(kind, text)).unwrap().findings;
+    let found = found.into_iter().find(|it| it.rule.id == id);
+    let found = found.unwrap_or_else(|| panic!("{id}: {text}"));
+    (found.fix.unwrap_or_default(), found.left)
+}
+
+#[test]
+fn remedy_promises_only_what_fix_does() {
+    let id = "q-invtsc-migblock";
+    let line = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu CPU -m 1G\n";
+    let (fix, left) = remedy(Kind::Qemu, &line.replace("CPU", "host,+invtsc"), id);
+    assert!(fix.contains("`vm fix --tsc-frequency HERTZ` does it"), "{fix}");
+    assert_eq!(left, None);
+    let branch =
+        format!("if a; then C=host,+invtsc; else C=max,+invtsc; fi\n{}", line.replace("CPU", "$C"));
+    let written = "FROM a\nRUN tee -a a.sh <<< 'exec qemu-system-x86_64 -m 2G -accel kvm \\' && tee -a a.sh <<< '-cpu host,+invtsc \\' && tee -a a.sh <<< '-S'\n";
+    for text in [branch.as_str(), written] {
+        let (fix, left) = remedy(Kind::Qemu, text, id);
+        assert!(!fix.contains("vm fix") && fix.contains("tsc-frequency=HERTZ"), "{fix}");
+        let left = left.unwrap();
+        assert!(!left.is_empty() && !left.contains("; write "), "{left}");
+    }
+    let off = "<hyperv><reenlightenment state='on'/></hyperv>";
+    let whole = domain("a", off, PLAIN_CPU, QUIET_CLOCK, "");
+    let (fix, _) = remedy(Kind::Libvirt, &whole, "lv-reenlightenment-no-freq");
+    assert!(fix.contains("vm fix --tsc-frequency"), "{fix}");
+    let template = whole.replace("x86_64", "{{ arch }}");
+    let (fix, left) = remedy(Kind::Libvirt, &template, "lv-reenlightenment-no-freq");
+    assert!(!fix.contains("vm fix") && left.is_some(), "{fix}");
+}
+
+#[test]
+fn advice_does_not_repeat_what_is_there() {
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_994_372_000) };
+    let advice = |text: &str| {
+        let undecided = fix(&document(Kind::Qemu, text), &choices).unwrap().undecided;
+        undecided.join("\n")
+    };
+    let line = "qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu $C -m 1G\n";
+    let with = format!("if a; then C=host,+invtsc; else C=max,+invtsc; fi\n{line}");
+    let said = advice(&with);
+    assert!(said.contains("write ,tsc-frequency=2994372000 after"), "{said}");
+    let said = advice(&with.replacen(",+invtsc", "", 1));
+    assert!(said.contains("write ,+invtsc,tsc-frequency=2994372000 after"), "{said}");
+}
+
+#[test]
+fn option_of_several_parts_has_a_reason() {
+    for cpu in ["host,\\\nkvmclock=off", "\"host,\"'kvmclock=off'"] {
+        let text = format!(
+            "#!/bin/sh\nqemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu {cpu} -kernel vmlinuz -append root=/dev/vda\n"
+        );
+        let (_, left) = remedy(Kind::Qemu, &text, "q-kvmclock-off-no-invtsc");
+        assert!(left.is_some(), "{cpu}");
+        mended(Kind::Qemu, &text, &text);
+    }
+}
+
+#[test]
+fn reason_fits_the_guest() {
+    let of = |features: &str| {
+        let cpu = format!("  <cpu mode='host-passthrough'>{features}</cpu>\n");
+        let text = domain("win10", "", &cpu, QUIET_CLOCK, "");
+        remedy(Kind::Libvirt, &text, "lv-hypervisor-hidden").0
+    };
+    let hidden = "<feature policy='disable' name='hypervisor'/>";
+    assert!(of(hidden).contains("the only fast clock left"));
+    let there = of(&format!("{hidden}<feature policy='require' name='invtsc'/>"));
+    assert!(there.contains("which the file has"), "{there}");
+    let line = |cpu: &str| {
+        let text =
+            format!("qemu-system-x86_64 -enable-kvm -machine q35,hpet=off -cpu {cpu} -m 1G\n");
+        remedy(Kind::Qemu, &text, "q-hypervisor-hidden").0
+    };
+    assert!(line("host,-hypervisor").contains("only fast clock left"));
+    assert!(line("host,-hypervisor,+invtsc").contains("which is there"));
+    // Windows has no vDSO.
+    let rule = clocksmith_vm::rules::rule("lv-rdtscp-off").unwrap();
+    assert!(rule.why.contains("Linux's vDSO"), "{}", rule.why);
+}

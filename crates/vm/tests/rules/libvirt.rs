@@ -723,3 +723,16 @@ fn what_fills_the_type_of_a_template_may_be_another_hypervisor() {
         assert!(!has(kind), "{kind}");
     }
 }
+
+#[test]
+fn libvirt_domain_of_hvf_has_no_clock_of_kvm() {
+    let text = domain("a", "", PLAIN_CPU, QUIET_CLOCK, "");
+    let summary = |text: &str| {
+        let found = lint(&document(Kind::Libvirt, text)).unwrap().findings;
+        let found = found.into_iter().find(|it| it.rule.id == "lv-no-invtsc").unwrap();
+        found.summary.unwrap_or_else(|| found.rule.summary.to_owned())
+    };
+    assert!(summary(&text).contains("stays on kvm-clock"));
+    let hvf = summary(&text.replace("type='kvm'", "type='hvf'"));
+    assert!(hvf.contains("no kvm-clock"), "{hvf}");
+}

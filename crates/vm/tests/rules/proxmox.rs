@@ -164,3 +164,64 @@ fn proxmox_machine_without_kvm_has_nothing_of_kvm() {
     let with = ids(Kind::Proxmox, &conf("1", "cpu: host\n"));
     assert_eq!(with, [("pve-host-no-invtsc", Severity::Info)]);
 }
+
+#[test]
+fn proxmox_each_value_of_args_is_judged_as_if_it_were_the_only_one() {
+    use Severity::{Error, Warn};
+    let kind = Kind::Proxmox;
+    let file = "/etc/pve/qemu-server/101.conf";
+    let of = |one: &str, other: &str| {
+        format!(
+            "#!/bin/bash\nqm create 101 --name mac --ostype other --cpu host\nif lscpu | grep -q AMD; then\n  {one}\n\
+             elif lscpu | grep -q Intel; then\n  {other}\nfi\n"
+        )
+    };
+    let echo = |cpu: &str| format!("echo \"args: -cpu {cpu}\" >> \"{file}\"");
+    let set = |cpu: &str| format!("qm set 101 --args '-cpu {cpu}'");
+    let written = |cpu: &str| format!("cat >> {file} <<EOF\nargs: -cpu {cpu}\nEOF");
+    let (invtsc, clock) = ("Haswell,+invtsc,kvm=on", "host,kvmclock=off");
+    for write in [&echo as &dyn Fn(&str) -> String, &set, &written] {
+        let found = ids(kind, &of(&write(invtsc), &write("host,+invtsc,kvm=on")));
+        let number = |id: &str| found.iter().filter(|it| **it == (id, Warn)).count();
+        assert_eq!(number("q-invtsc-migblock"), 2, "{found:?}");
+        assert!(number("pve-args-cpu-override") > 0, "{found:?}");
+        let linux = |one: &str, other: &str| of(one, other).replace("ostype other", "ostype l26");
+        for text in [linux(&write(clock), &write("host")), linux(&write("host"), &write(clock))] {
+            let found = ids(kind, &text);
+            let wanted = ("q-kvmclock-off-no-invtsc", Error);
+            assert_eq!(found.iter().filter(|it| **it == wanted).count(), 1, "{found:?}\n{text}");
+        }
+    }
+    // A later command that always runs has the last word.
+    let last = format!("{}qm set 101 --args '-cpu host'\n", of(&set(clock), &set("host,kvm=off")));
+    assert!(!ids(kind, &last).iter().any(|it| it.1 == Error), "{:?}", ids(kind, &last));
+    // What does not depend on args is reported once.
+    let disabled = of(&set("host"), &set("Haswell")).replace("--cpu host", "--kvm 0");
+    let found = ids(kind, &disabled);
+    assert_eq!(found.iter().filter(|it| it.0 == "pve-kvm-disabled").count(), 1, "{found:?}");
+}
+
+#[test]
+fn proxmox_machine_without_an_ostype_is_of_another_system() {
+    let kind = Kind::Proxmox;
+    let unset = ("pve-ostype-windows-unset", Severity::Warn);
+    for (name, options, found) in [
+        ("windowsServer", "", true),
+        ("win11", "--cpu host", true),
+        ("win11", "--ostype other", true),
+        ("win11", "--ostype win11", false),
+        ("web1", "", false),
+    ] {
+        let text = format!(
+            "#!/bin/bash\nqm create 101 -name {name} -localtime 1 --memory 4096 {options}\n"
+        );
+        assert_eq!(ids(kind, &text).contains(&unset), found, "{text}");
+        // A command of another script may have created it, with an ostype.
+        let text = text.replace("qm create", "qm set");
+        let said = found && options.contains("other");
+        assert_eq!(ids(kind, &text).contains(&unset), said, "{text}");
+    }
+    let conf = "bios: ovmf\ncores: 2\ncpu: host\nname: win11\n";
+    assert!(ids(kind, conf).contains(&unset));
+    assert!(!ids(kind, &conf.replace("win11", "web1")).contains(&unset));
+}

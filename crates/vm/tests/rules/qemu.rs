@@ -787,3 +787,54 @@ fn the_program_kvm_with_its_directory_is_qemu() {
     }
     assert_eq!(Kind::detect("a.sh", "#!/bin/sh\ntest -c /dev/kvm -cpu\n"), None);
 }
+
+#[test]
+fn option_of_the_hpet_is_removed_where_the_machine_has_none() {
+    for machine in ["microvm", "none", "xenpvh", "isapc", "microvm,rtc=on"] {
+        let text =
+            format!("qemu-system-x86_64 -enable-kvm -M {machine} -no-hpet -cpu host -kernel k\n");
+        let found = lint(&document(Kind::Qemu, &text)).unwrap().findings;
+        let found = found.iter().find(|it| it.rule.id == "q-no-hpet-removed").unwrap();
+        let fix = found.fix.as_deref().unwrap();
+        assert!(fix.starts_with("remove it") && !fix.contains("hpet=off"), "{fix}");
+        assert!(found.left.is_some() && found.edits.is_empty());
+        mended(Kind::Qemu, &text, &text);
+    }
+    let pc = "qemu-system-x86_64 -enable-kvm -M q35 -no-hpet -cpu host -kernel k\n";
+    mended(Kind::Qemu, pc, &pc.replace("-no-hpet", "-machine hpet=off"));
+}
+
+#[test]
+fn option_that_a_later_query_takes_out_is_no_error() {
+    use Severity::{Error, Info};
+    let of = |rest: &str| {
+        let text = format!(
+            "#!/bin/bash\nA=(-no-hpet -enable-kvm -machine q35 -cpu host)\n{rest}\nqemu-system-x86_64 \"${{A[@]}}\" -kernel k\n"
+        );
+        let found = ids(Kind::Qemu, &text);
+        mended(Kind::Qemu, &text, &text);
+        found.into_iter().find(|it| it.0 == "q-no-hpet-removed").map(|it| it.1)
+    };
+    let old = "[ \"$(qemu-system-x86_64 --version | grep -c 'version [0-8]')\" -gt 0 ]";
+    for taken in ["A=(\"${A[@]:1}\")", "A=(\"${A[@]/-no-hpet}\")", "A=(\"${A[@]/#-no-hpet/}\")"] {
+        assert_eq!(of(&format!("{old} || {taken}")), Some(Info), "{taken}");
+        assert_eq!(of(&format!("if ! {old}; then\n  {taken}\nfi")), Some(Info), "{taken}");
+    }
+    assert_ne!(of(&format!("{old} || unset 'A[0]'")), Some(Error));
+    // Another array, no query, and a query that adds something.
+    for rest in [
+        format!("{old} || B=(\"${{B[@]:1}}\")"),
+        format!("{old} || A+=(-S)"),
+        format!("{old} || echo new"),
+    ] {
+        assert_eq!(of(&rest), Some(Error), "{rest}");
+    }
+    let text = format!(
+        "#!/bin/bash\nH=-no-hpet\n{old} || H=\nqemu-system-x86_64 -enable-kvm -M q35 -cpu host $H -kernel k\n"
+    );
+    assert!(
+        ids(Kind::Qemu, &text).contains(&("q-no-hpet-removed", Info)),
+        "{:?}",
+        ids(Kind::Qemu, &text)
+    );
+}

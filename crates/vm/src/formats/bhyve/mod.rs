@@ -44,10 +44,11 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         "bhyve_options",
         "utctime",
     ];
-    // Before version 1.0 of vm-bhyve `guest` was the key.
-    let loaded = clues.keys(&keys[..1], '=') == 1 && clues.keys(&keys, '=') >= 4;
-    let older = clues.keys(&["guest"], '=') == 1 && clues.keys(&keys, '=') >= 4;
-    if loaded || older {
+    // Before version 1.0 of vm-bhyve `guest` was the key, and `uefi="yes"` replaces the loader. A disk has both of its
+    // keys in each version.
+    let named = ["loader", "guest", "uefi"].iter().any(|key| clues.keys(&[key], '=') == 1);
+    let disk = clues.keys(&["disk0_type", "disk0_name"], '=') == 2;
+    if (named || disk) && clues.keys(&keys, '=') >= 4 {
         return Some(Sign::Keys);
     }
     let command = |line: &str| {
@@ -139,13 +140,15 @@ fn may_be_utc(word: &Word, statements: &[Statement]) -> bool {
 
 fn lint(document: &Document) -> Result<Report, LintError> {
     let name = crate::guest::base(&document.name);
-    let older = || find(document, "guest").filter(|_| find(document, "disk0_type").is_some());
-    if let Some((loader, _)) = find(document, "loader").or_else(older) {
+    let loader = find(document, "loader").map(|(loader, _)| loader);
+    let disk = find(document, "disk0_type").is_some();
+    let whole = || ["guest", "uefi", "disk0_name"].iter().any(|key| find(document, key).is_some());
+    if loader.is_some() || disk && whole() {
         // grub-bhyve starts Linux and OpenBSD.
         let paths = ["grub_run_partition", "grub_run0", "grub_install0"]
             .iter()
             .filter_map(|key| find(document, key));
-        let linux = loader == "grub"
+        let linux = loader == Some("grub")
             && paths
                 .into_iter()
                 .any(|(value, _)| value.contains("vmlinu") || value.contains("linux"));

@@ -99,3 +99,23 @@ fn bhyve_in_a_variable_that_is_set_if_it_is_empty() {
         assert_eq!(ids("debian.sh", &text), ["bhyve-rtc-local"], "{run}");
     }
 }
+
+#[test]
+fn machine_of_vm_bhyve_without_a_loader_is_one() {
+    let lines = "cpu=1\nmemory=2G\nnetwork0_type=\"virtio-net\"\nnetwork0_switch=\"public\"\ndisk0_type=\"ahci-hd\"\ndisk0_name=\"disk0.img\"\n";
+    for begin in ["uefi=\"yes\"\n", ""] {
+        let text = format!("{begin}{lines}");
+        assert_eq!(Kind::detect("windows.conf", &text), Some(Kind::Bhyve), "{begin}");
+        assert_eq!(ids("windows.conf", &text), [""; 0]);
+        let local = format!("{text}utctime=\"no\"\n");
+        assert_eq!(ids("debian.conf", &local), ["bhyve-rtc-local"], "{begin}");
+        assert_eq!(ids("windows.conf", &local), [""; 0]);
+    }
+    for other in [
+        "uefi=\"yes\"\ncpu=1\n",
+        "cpu=1\nmemory=2G\nnetwork0_type=x\nnetwork0_switch=y\n",
+        "disk0_name=a\ndisk0_type=b\n",
+    ] {
+        assert_eq!(Kind::detect("a.conf", other), None, "{other}");
+    }
+}

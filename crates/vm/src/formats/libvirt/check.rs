@@ -63,11 +63,19 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         out.push(finding);
     }
     out.extend(of_guest(domain));
+    if domain.kind == "hvf" {
+        for finding in out.iter_mut().filter(|it| it.rule.id == "lv-no-invtsc") {
+            finding.summary = Some(OF_HVF.to_owned());
+        }
+    }
     if domain.confidential().is_some() {
         leave(&mut out);
     }
     out
 }
+
+/// The message about a TSC of macOS's hypervisor, which has no clock of KVM.
+const OF_HVF: &str = "no invariant TSC, and type='hvf' offers a Linux guest no kvm-clock";
 
 /// The reason why a domain that cannot be moved is not a warning.
 const STAYS: &str = "it has a device of this host, so it would not move anyway";
@@ -285,9 +293,16 @@ fn own_cpu(domain: &Domain<'_>) -> Vec<Finding> {
     let at = |element: &Element| element.open.clone();
     if let Some(element) = disabled("hypervisor") {
         let severity = cpu::hidden(domain.unaware, invariant);
-        out.push(Finding::new(rule!("lv-hypervisor-hidden"), at(element)).severity(severity).fix(
-            "remove the feature; if the guest must not see it, invtsc is the only fast clock left",
-        ));
+        let words = match invariant {
+            Some(true) => {
+                "remove the feature; until then invtsc, which the file has, is the guest's only fast clock"
+            }
+            _ => {
+                "remove the feature; if the guest must not see it, invtsc is the only fast clock left"
+            }
+        };
+        let finding = Finding::new(rule!("lv-hypervisor-hidden"), at(element));
+        out.push(finding.severity(severity).fix(words));
     } else if let Some((element, true)) = domain.switched("kvm", "hidden") {
         let page = domain.present("hypervclock") == Some(true);
         // Of a Linux guest with a fixed frequency, the TSC is the clock.

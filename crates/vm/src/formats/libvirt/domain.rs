@@ -136,9 +136,16 @@ impl<'a> Domain<'a> {
         match self.kind.as_str() {
             "xen" => Driver::Xen,
             "bhyve" | "lxc" | "vz" | "parallels" | "openvz" | "vbox" | "vmware" | "uml"
-            | "hyperv" | "ch" | "test" => Driver::Other,
+            | "hyperv" | "phyp" | "ch" | "test" => Driver::Other,
             _ => Driver::Qemu,
         }
+    }
+
+    /// Returns whether neither KVM nor an emulated processor of QEMU runs the domain (src/conf/domain_conf.c,
+    /// virDomainVirt): its clocks are those of another hypervisor. A placeholder may stand for any type.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let known = matches!(self.kind.as_str(), "" | "kvm" | "qemu" | "kqemu");
+        !known && self.kind.bytes().all(|b| b.is_ascii_alphanumeric())
     }
 
     /// Returns whether QEMU emulates the processor, so that nothing of KVM is available.
@@ -208,6 +215,12 @@ impl<'a> Domain<'a> {
         let subsystem = device.value("mode").is_none_or(|mode| mode == "subsystem");
         let moves = subsystem && matches!(device.value("type"), Some("usb" | "scsi"));
         !(unplugged || moves)
+    }
+
+    /// Returns whether all Hyper-V features that the host has are passed on.
+    pub(crate) fn passes_hyperv(&self) -> bool {
+        let hyperv = self.features.and_then(|it| self.tree.children(it, "hyperv").next());
+        hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
     }
 
     /// Returns the timer of a name; the last one applies.

@@ -9,6 +9,7 @@ pub(crate) mod domain;
 pub(crate) mod features;
 pub(crate) mod made;
 pub(crate) mod nix;
+mod nix_set;
 pub(crate) mod own;
 mod pieces;
 mod place;
@@ -85,7 +86,7 @@ fn detect(clues: &Clues<'_>) -> Option<Sign> {
         return Some(Sign::Part);
     }
     if clues.ends(&["nix"]) && nix::any(clues.text) {
-        return Some(Sign::Part);
+        return Some(if nix::decides(clues.text) { Sign::Keys } else { Sign::Part });
     }
     let runs = named::is(clues, "virsh", VERBS) || clues.text.contains(MODULE);
     (runs || clues.ends(&["xml"]) && clues.text.contains('<')).then_some(Sign::Ending)

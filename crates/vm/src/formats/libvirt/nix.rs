@@ -1,22 +1,47 @@
-//! Timers of a libvirt domain in Nix, as NixVirt writes them: `timer = [ { name = "hpet"; present = true; } ]`.
+//! libvirt domains in Nix, as NixVirt writes them: `writeXML { type = "kvm"; clock.timer = [ { name = "hpet"; present = true; } ]; }`.
 //!
 //! They are judged, and never edited: functions of Nix may change them afterwards. Source: NixVirt, lib/domain.nix, and the
-//! names of libvirt's own `<timer>`.
+//! names of libvirt's own elements.
 
 use super::made::{Made, Pairs};
+use super::nix_set::{Item, Value, around, set};
 use crate::document::Document;
+use crate::finding::Severity;
 use crate::guest::Guest;
+use crate::inner::together;
 use crate::lint::Report;
+use crate::words::listed;
 use std::ops::Range;
 
 /// The limit of timers that are read.
 const MOST: usize = 64;
+/// The limit of domains that are read.
+const MOST_DOMAINS: usize = 16;
 /// The attributes of a timer.
 const NAMES: &str = "name present tickpolicy track mode frequency";
+/// Functions that make a domain of a set.
+const WRITES: [&str; 3] = ["domain.writeXML", "domain.getXML", "domain.toXML"];
+/// The reason why nothing is changed.
+const LEFT: &str = "a function of Nix may change the set afterwards";
+/// What is found because something is missing, if the CPU is an expression.
+const OF_CPU: &str =
+    "lv-kvmclock-off-no-invtsc lv-no-invtsc lv-migratable-default lv-frequency-without-invtsc";
+/// The same, if the clock is one.
+const OF_CLOCK: &str =
+    "lv-hpet-default-on lv-hypervclock-missing lv-reenlightenment-no-freq lv-invtsc-no-freq";
 
-/// Returns the findings about the timers of a file of Nix; `None` if it has none.
+/// Returns the findings about the domains of a file of Nix; `None` if it has none.
 pub(crate) fn judge(document: &Document) -> Option<Report> {
-    let timers = timers(document.text.as_str());
+    let text = document.text.as_str();
+    let domains = domains(text);
+    let timers = timers(text);
+    if !domains.is_empty() {
+        let of = |domain: &Item| {
+            let own = |(_, at): &&(Pairs, Range<usize>)| domain.span.contains(&at.start);
+            whole(document, domain, timers.iter().filter(own).cloned().collect())
+        };
+        return together(domains.iter().filter_map(of));
+    }
     let (_, first) = timers.first()?;
     let mut made = Made { whole: first.clone(), part: true, ..Made::default() };
     made.timers = timers;
@@ -29,15 +54,149 @@ pub(crate) fn judge(document: &Document) -> Option<Report> {
     Some(report)
 }
 
-/// Returns whether a text has such timers.
+/// Returns the findings about one domain.
+fn whole(document: &Document, domain: &Item, timers: Vec<(Pairs, Range<usize>)>) -> Option<Report> {
+    let text = document.text.slice(domain.span.clone());
+    let mut made = Made { whole: start(domain), timers, ..Made::default() };
+    describe(&mut made, domain, text);
+    let mut report = made.judge(document, say).ok()?;
+    report.partial = true;
+    let open = |name: &str| domain.at(&[name]).is_some_and(Item::is_open);
+    let cpu = open("cpu") || has_arguments(text);
+    let clock = open("clock");
+    let hyperv = domain.at(&["features", "hyperv", "mode"]);
+    let passes = hyperv.is_some_and(|mode| mode.text() != Some("custom"));
+    report.findings.retain(|finding| {
+        let id = finding.rule.id;
+        !(cpu && listed(OF_CPU, id)
+            || clock && listed(OF_CLOCK, id)
+            || passes && id == "lv-hypervclock-missing")
+    });
+    for finding in &mut report.findings {
+        if finding.severity > Severity::Info && finding.fix.is_some() && finding.left.is_none() {
+            finding.left = Some(LEFT.to_owned());
+        }
+    }
+    Some(report)
+}
+
+/// The place where a domain begins.
+fn start(domain: &Item) -> Range<usize> {
+    domain.span.start..domain.span.start + 1
+}
+
+/// Returns whether a text has such a domain, or timers of one.
 pub(crate) fn any(text: &str) -> bool {
-    !timers(text).is_empty()
+    !timers(text).is_empty() || !domains(text).is_empty()
+}
+
+/// Returns whether a domain is the machine of a file, whatever else the file sets. A `-cpu` among the arguments of QEMU is
+/// judged with the rules of a command line.
+pub(crate) fn decides(text: &str) -> bool {
+    let flags = has_arguments(text) && text.contains("\"-cpu\"");
+    !flags && !domains(text).is_empty()
+}
+
+/// Whether a domain may have arguments of QEMU, besides its own elements.
+fn has_arguments(text: &str) -> bool {
+    text.contains("qemu-commandline") || text.contains("qemu:commandline")
+}
+
+/// Returns the sets of domains: the arguments of functions that write them, or the set with a clock.
+fn domains(text: &str) -> Vec<Item> {
+    let calls = WRITES.iter().flat_map(|name| text.match_indices(name));
+    let arguments = calls.take(MOST_DOMAINS).filter_map(|(at, name)| {
+        let rest = text.get(at + name.len()..)?;
+        let bare = rest.trim_start();
+        bare.starts_with('{').then(|| text.len() - bare.len())
+    });
+    let mut found: Vec<usize> = arguments.collect();
+    if found.is_empty() {
+        found.extend(around(text, "clock"));
+    }
+    let sets = found.into_iter().filter_map(|at| set(text, at));
+    // A set of another program may have a type.
+    let parts = ["name", "memory", "vcpu", "os", "cpu", "features", "devices", "clock"];
+    let is = |domain: &Item| {
+        domain.at(&["type"]).and_then(Item::text).is_some()
+            && parts.iter().filter(|part| domain.at(&[part]).is_some()).count() >= 2
+    };
+    sets.filter(is).collect()
+}
+
+/// Fills a domain with what the set says.
+fn describe(made: &mut Made, domain: &Item, text: &str) {
+    let said = |path: &[&str]| {
+        let item = domain.at(path)?;
+        Some((item.text()?.to_owned(), item.span.clone()))
+    };
+    made.kind = said(&["type"]);
+    made.name = said(&["name"]).map(|(name, _)| name).unwrap_or_default();
+    made.arch = said(&["os", "arch"]).map(|(arch, _)| arch);
+    made.machine = said(&["os", "machine"]).map(|(machine, _)| machine);
+    made.system = system(text);
+    if let Some((mode, at)) = said(&["cpu", "mode"]) {
+        made.cpu.push(("mode", mode, at));
+    }
+    if let Some((migratable, at)) = said(&["cpu", "migratable"]) {
+        made.cpu.push(("migratable", on_off(&migratable).to_owned(), at));
+    }
+    for feature in domain.at(&["cpu", "feature"]).map(Item::each).unwrap_or_default() {
+        let of = |key: &str| feature.at(&[key]).map(Item::text);
+        // Without a policy it is `require`.
+        if let (Some(Some(name)), Some(policy)) =
+            (of("name"), of("policy").unwrap_or(Some("require")))
+        {
+            made.features.push((name.to_owned(), policy.to_owned(), feature.span.clone()));
+        }
+    }
+    if let Some(Item { value: Value::Set(entries), .. }) = domain.at(&["features", "hyperv"]) {
+        for (name, item) in entries {
+            if let Some(state) = item.at(&["state"]).and_then(Item::text) {
+                made.hyperv.push((name.clone(), on_off(state).to_owned(), item.span.clone()));
+            }
+        }
+    }
+    if let Some((state, at)) = said(&["features", "kvm", "hidden", "state"]) {
+        made.hidden = Some((on_off(&state).to_owned(), at));
+    }
+    // USB and SCSI devices move.
+    let holds =
+        |device: &&Item| !matches!(device.at(&["type"]).and_then(Item::text), Some("usb" | "scsi"));
+    let devices = domain.at(&["devices", "hostdev"]);
+    made.hostdev = match devices {
+        Some(Item { value: Value::Open, span }) => Some(span.clone()),
+        Some(item) => item.each().iter().find(holds).map(|it| it.span.clone()),
+        None => None,
+    };
+}
+
+/// Returns the identifier of libosinfo in the text of a domain: `"http://microsoft.com/win/11"`.
+fn system(text: &str) -> Option<String> {
+    text.match_indices("\"http://").take(MOST).find_map(|(at, _)| {
+        let id = text.get(at + 1..)?.split('"').next()?;
+        let libosinfo = id.contains("libosinfo") || id.contains("libvirt.org");
+        (!libosinfo && id.matches('/').count() >= 4).then(|| id.to_owned())
+    })
+}
+
+fn on_off(text: &str) -> &str {
+    match text {
+        "true" => "on",
+        "false" => "off",
+        other => other,
+    }
 }
 
 fn say(id: &str) -> Option<&'static str> {
     Some(match id {
-        "lv-hpet-on" => "{ name = \"hpet\"; present = false; }",
+        "lv-hpet-on" | "lv-hpet-default-on" => "{ name = \"hpet\"; present = false; }",
         "lv-tsc-timer-noop" => "remove the timer, or write its frequency = HERTZ",
+        "lv-hypervclock-missing" => "{ name = \"hypervclock\"; present = true; }",
+        "lv-kvmclock-off-no-invtsc" => {
+            "{ name = \"kvmclock\"; present = true; }, or { policy = \"require\"; name = \"invtsc\"; }"
+        }
+        "lv-kvm-hidden" => "kvm.hidden.state = false",
         _ => return None,
     })
 }
@@ -94,7 +253,7 @@ fn pairs(inside: &str) -> Pairs {
             _ => value.trim_matches('"'),
         };
         let simple = !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric());
-        (simple && crate::words::listed(NAMES, name)).then(|| (name.to_owned(), value.to_owned()))
+        (simple && listed(NAMES, name)).then(|| (name.to_owned(), value.to_owned()))
     };
     plain.split(';').filter_map(pair).collect()
 }
@@ -103,6 +262,7 @@ fn pairs(inside: &str) -> Pairs {
 mod tests {
     use crate::finding::Severity;
     use crate::formats::Kind;
+    use crate::guest::Guest;
     use crate::testing;
 
     const DOMAIN: &str = "{ nixvirt, ... }: {\n  definition = nixvirt.lib.domain.writeXML {\n    type = \"kvm\";\n    clock = {\n      \
@@ -128,6 +288,69 @@ mod tests {
         assert!(!testing::bad(Kind::Libvirt, "domain.nix", &off).contains(&"lv-hpet-on"));
         assert_eq!(Kind::detect("domain.nix", &text), Some(Kind::Libvirt));
         assert_eq!(Kind::detect("timer.nix", "{ systemd.timer = [ ]; }\n"), None);
+    }
+
+    const WHOLE: &str = "{ inputs, ... }: {\n  domains = [ {\n    definition = inputs.NixVirt.lib.domain.writeXML {\n      type = \"kvm\"; name = \"win11\";\n      \
+        memory = { count = 8; unit = \"GiB\"; };\n      features = { hyperv = { mode = \"custom\"; relaxed = { state = true; }; }; kvm = { hidden = { state = HIDDEN; }; }; };\n      \
+        cpu = { mode = \"host-passthrough\"; feature = [ FEATURES ]; };\n      clock = { offset = \"localtime\"; timer = [ TIMERS ]; };\n      \
+        devices = { emulator = \"/run/libvirt/nix-emulators/qemu-system-x86_64\"; disk = [ { type = \"file\"; } ]; };\n    };\n  } ];\n}\n";
+
+    fn whole(hidden: &str, features: &str, timers: &str) -> String {
+        let text = WHOLE.replace("HIDDEN", hidden).replace("FEATURES", features);
+        text.replace("TIMERS", timers)
+    }
+
+    #[test]
+    fn domain_of_nix_is_one_of_libvirt_with_its_name_and_its_cpu() {
+        const PAGE: &str = "{ name = \"hypervclock\"; present = true; }";
+        let found = |text: &str| {
+            assert_eq!(Kind::detect("vm.nix", text), Some(Kind::Libvirt));
+            testing::bad(Kind::Libvirt, "vm.nix", text)
+        };
+        let off = "{ policy = \"disable\"; name = \"hypervisor\"; }";
+        let report = testing::report(Kind::Libvirt, "vm.nix", &whole("false", "", PAGE));
+        assert_eq!(report.guest, Guest::Windows);
+        assert_eq!(found(&whole("false", "", PAGE)), [""; 0]);
+        assert_eq!(found(&whole("false", off, PAGE)), ["lv-hypervisor-hidden"]);
+        assert_eq!(found(&whole("false", "", "")), ["lv-hypervclock-missing"]);
+        let catchup = format!("{PAGE} {{ name = \"rtc\"; tickpolicy = \"catchup\"; }}");
+        let all = |text: &str| testing::ids(Kind::Libvirt, "vm.nix", text);
+        let lost = |text: &str| all(text).iter().any(|it| it.0 == "lv-tickpolicy-catchup-linux");
+        assert!(!lost(&whole("false", "", &catchup)));
+        assert!(lost(&whole("false", "", &catchup).replace("win11", "debian")));
+        let linux = whole("true", "", "").replace("win11", "debian12");
+        assert_eq!(found(&linux), ["lv-kvm-hidden"]);
+        assert_eq!(
+            found(&linux.replace("state = true; }; }; };", "state = false; }; }; };")),
+            [""; 0]
+        );
+        let clock = "{ name = \"kvmclock\"; present = false; }";
+        let linux = whole("false", "", clock).replace("win11", "debian12");
+        assert_eq!(found(&linux), ["lv-kvmclock-off-no-invtsc"]);
+        // What only Nix knows may add the feature, or the timer.
+        assert_eq!(found(&linux.replace("feature = [  ]", "feature = cfg.features")), [""; 0]);
+        let added = whole("false", "", "").replace("timer = [  ]", "timer = cfg.timers");
+        assert_eq!(found(&added), [""; 0]);
+        let report = testing::report(Kind::Libvirt, "vm.nix", &linux);
+        assert!(report.findings.iter().all(|it| it.edits.is_empty()));
+        let bad = report.findings.iter().find(|it| it.rule.id == "lv-kvmclock-off-no-invtsc");
+        assert!(bad.unwrap().left.is_some());
+    }
+
+    #[test]
+    fn domains_of_one_file_have_their_own_timers() {
+        let one = "writeXML { type = \"kvm\"; name = \"debian\"; memory.count = 1; clock.timer = [ { name = \"hpet\"; present = false; } ]; }";
+        let two = format!("{{ lib, ... }}: {{ a = lib.domain.{one}; b = lib.domain.{one}; }}\n");
+        assert_eq!(testing::bad(Kind::Libvirt, "vm.nix", &two), [""; 0]);
+    }
+
+    #[test]
+    fn set_of_nix_with_a_list_of_disks_is_no_domain_of_xen() {
+        let host = "{ boot.kernelParams = [ \"clocksource=tsc\" ];\n  xdg.configFile.a.text = ''\n    qemu-system-x86_64 -m 1G -cpu host\n  '';\n";
+        let text = whole("false", "", "").replacen("{\n", host, 1);
+        assert_eq!(Kind::detect("vm.nix", &text), Some(Kind::Libvirt));
+        let text = "{\n  emulator = \"/run/qemu-system-x86_64\";\n  disk = [\n    a\n  ];\n}\n";
+        assert_ne!(Kind::detect("disks.nix", text), Some(Kind::Xen));
     }
 
     #[test]

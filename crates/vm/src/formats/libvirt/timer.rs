@@ -165,18 +165,12 @@ fn clocks(domain: &Domain<'_>) -> Clocks {
 
 /// Returns whether libvirt gives the guest Hyper-V's reference TSC page.
 fn page(domain: &Domain<'_>) -> bool {
-    domain.present("hypervclock") == Some(true) || passes(domain)
+    domain.present("hypervclock") == Some(true) || domain.passes_hyperv()
 }
 
 /// Whether libvirt gives the guest the timers of Hyper-V.
 fn stimer(domain: &Domain<'_>) -> bool {
-    domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || passes(domain)
-}
-
-/// Returns whether all Hyper-V features that the host has are passed on.
-fn passes(domain: &Domain<'_>) -> bool {
-    let hyperv = domain.features.and_then(|it| domain.tree.children(it, "hyperv").next());
-    hyperv.is_some_and(|it| it.value("mode") == Some("passthrough"))
+    domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on) || domain.passes_hyperv()
 }
 
 /// Returns whether a comment in the clock mentions the HPET: then its author has considered it.
@@ -260,7 +254,7 @@ fn hypervclock(domain: &Domain<'_>) -> Option<Finding> {
         return None;
     }
     // The passthrough of all features includes it.
-    if passes(domain) {
+    if domain.passes_hyperv() {
         return None;
     }
     let stimer = domain.switched("hyperv", "stimer").is_some_and(|(_, on)| on);

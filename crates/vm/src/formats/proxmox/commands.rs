@@ -9,17 +9,21 @@ use crate::document::Document;
 use crate::formats::pve::Machine;
 use crate::formats::qemu::branches::conditions;
 use crate::formats::qemu::script::{begin, expanded};
+use crate::guest::Guest;
 use crate::inner::{MOST_MACHINES, together};
 use crate::lint::{LintError, Report};
 use crate::placed::Placed;
 use crate::shell::{Piece, Statement, Word, statements};
 use crate::words::{base, listed};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Words before a command.
 pub(super) const BEFORE: &str = "sudo then else do if ! { && exec time command";
 /// Keys that affect a clock, and keys that name the guest's system.
 const KEYS: &str = "ostype cpu args machine bios arch kvm tdf name hostpci0 hostpci1 efidisk0 amd-sev intel-tdx ide2";
+/// The limit of values of one option that are judged.
+const MOST_VALUES: usize = 16;
 /// Programs that create and change machines.
 const PROGRAMS: &str = "qm pvesh";
 
@@ -181,6 +185,20 @@ fn certain<'a>(all: &'a [Given], name: &str, one: bool) -> Option<&'a Placed> {
     (!value.as_str().is_empty()).then_some(value)
 }
 
+/// The different values that commands of several branches give to an option; each is judged as if it were the only one.
+/// A command that always runs replaces those before it, unless they are of another machine.
+fn values<'a>(all: &'a [Given], name: &str, one: bool) -> Vec<&'a Placed> {
+    let given: Vec<&Given> = all.iter().filter(|given| given.name == name).collect();
+    let from = given.iter().rposition(|given| given.always && one).unwrap_or(0);
+    let mut out: Vec<&Placed> = Vec::new();
+    for Given { value, .. } in given.into_iter().skip(from).filter(|it| !it.value.is_empty()) {
+        if out.len() < MOST_VALUES && out.iter().all(|it| it.as_str() != value.as_str()) {
+            out.push(value);
+        }
+    }
+    out
+}
+
 /// Whether a variable may name several machines, one after another.
 fn renamed(text: &str, machine: &str) -> bool {
     let Some(name) = machine.strip_prefix('$') else { return false };
@@ -204,6 +222,7 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     };
     // The options of each command, where it begins, its machine, and its place.
     let mut found: Vec<(usize, String, Placed, Vec<Given>)> = Vec::new();
+    let mut created = HashSet::new();
     let wanted =
         |statement: &Statement| program(&names(statement)).is_some() || appended::writes(statement);
     let targets = appended::Targets::of(text);
@@ -220,6 +239,9 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
         }
         let id = program(&names).and_then(|place| machine(&names, place));
         let Some(id) = id else { continue };
+        if names.iter().any(|name| name == "create") {
+            created.insert(id.clone());
+        }
         let before =
             words.iter().position(|word| listed(PROGRAMS, base(word.as_str()))).unwrap_or(0);
         let given = options(words.get(before + 3..).unwrap_or_default(), always(at));
@@ -241,19 +263,42 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
             None => machines.push((id, whole, given)),
         }
     }
-    let judge = |(id, whole, all): &(String, Placed, Vec<Given>)| {
+    let judge = |(id, whole, all): &(String, Placed, Vec<Given>), args: Option<&Placed>| {
         let mut machine = Machine::new(document, whole.span(), format!("qm {id}"));
         let one = !renamed(text, id);
         for key in KEYS.split(' ') {
-            if let Some(value) = certain(all, key, one) {
+            let value = certain(all, key, one);
+            if let Some(value) = value.or(args.filter(|_| key == "args")) {
                 machine.word(key, value);
             }
+        }
+        // A machine that is created without an ostype has `other`.
+        let unset = created.contains(id) && !all.iter().any(|given| given.name == "ostype");
+        let name = certain(all, "name", one).map(Placed::as_str).unwrap_or_default();
+        if unset && Guest::of_words(name) == Some(Guest::Windows) {
+            machine.key("ostype", &[("other", None)]);
         }
         machine.partial();
         machine.judge(say)
     };
-    let reports = machines.iter().map(judge).collect::<Result<Vec<_>, _>>()?;
+    let mut reports = Vec::new();
+    for machine in &machines {
+        let (id, _, all) = machine;
+        let one = !renamed(text, id);
+        let several = values(all, "args", one);
+        match certain(all, "args", one) {
+            None if !several.is_empty() => {
+                for args in several {
+                    reports.push(judge(machine, Some(args))?);
+                }
+            }
+            _ => reports.push(judge(machine, None)?),
+        }
+    }
     let report = together(reports).map(|mut report| {
+        // What does not depend on args is found with each of its values.
+        let mut known = HashSet::new();
+        report.findings.retain(|it| known.insert((it.rule.id, it.span.start, it.span.end)));
         for finding in report.findings.iter_mut().filter(|it| !it.edits.is_empty()) {
             finding.edits.clear();
             finding.left = Some("a script gives it to qm".to_owned());

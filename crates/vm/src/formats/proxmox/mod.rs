@@ -313,6 +313,11 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     }
     let first = section.entries.first().map_or(0..0, |(_, value)| value.span());
     match section.get("ostype") {
+        // No ostype is `other` (PVE/QemuServer.pm, $confdesc).
+        None if !partial && guest == Guest::Windows => report.findings.push(
+            Finding::new(rule!("pve-ostype-windows-unset"), first)
+                .fix("ostype: win10 or win11, as it is"),
+        ),
         None if !partial => report.findings.push(Finding::new(rule!("pve-ostype-missing"), first)),
         Some(value) if guest == Guest::Windows && !value.as_str().starts_with('w') => {
             report.findings.push(

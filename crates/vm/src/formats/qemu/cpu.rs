@@ -121,10 +121,16 @@ fn impossible(property: &Property) -> bool {
     !hertz.is_some_and(|hertz| hertz == 0 || (MIN_HZ..=MAX_HZ).contains(&hertz))
 }
 
+/// The reason why an option is left whose words are not one part of the file.
+pub(crate) const PARTS: &str = "the file joins the words of the option from several parts";
+
 /// Returns a finding about a property that can be removed.
 fn cut(rule: &'static Rule, property: &Property, can: bool, words: &str) -> Finding {
-    let span = property.cut().filter(|_| can);
-    Finding::new(rule, property.span()).fix(words).edit_at(span, "")
+    let finding = Finding::new(rule, property.span()).fix(words);
+    match property.cut().filter(|_| can) {
+        None if can => Finding { left: Some(PARTS.to_owned()), ..finding },
+        span => finding.edit_at(span, ""),
+    }
 }
 
 /// Checks a `-cpu`.
@@ -152,8 +158,14 @@ pub(crate) fn check(cpu: &Properties, context: &Context<'_>) -> Vec<Finding> {
     }
     if let Some(property) = off("hypervisor") {
         let severity = hidden(context.unaware, invariant);
-        let words =
-            "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left";
+        let words = match invariant {
+            Some(true) => {
+                "remove -hypervisor; until then +invtsc, which is there, is the guest's only fast clock"
+            }
+            _ => {
+                "remove -hypervisor; if the guest must not see it, +invtsc is the only fast clock left"
+            }
+        };
         out.push(Finding::new(names.hypervisor_off, property.span()).severity(severity).fix(words));
     }
     if let Some(property) = off("kvmclock").filter(|_| !context.emulated) {

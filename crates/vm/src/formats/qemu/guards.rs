@@ -8,6 +8,8 @@ use std::ops::Range;
 
 /// The limit of rounds in which names are followed.
 const ROUNDS: usize = 3;
+/// The limit of assignments that are compared with later ones.
+const MOST_SET: usize = 256;
 /// Texts that query a version or a feature, in any place.
 const MARKS: [&str; 6] = ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help"];
 
@@ -39,6 +41,43 @@ pub(super) fn asking(text: &str, statements: &[Statement]) -> Vec<Range<usize>> 
         }
     }
     ranges
+}
+
+/// Returns the assignments from which a later statement removes words, or which it empties, in one of the ranges that run
+/// only after a version or a feature was queried: `[ "$VERSION" -lt 9 ] || A=("${A[@]:1}")`.
+pub(super) fn taken_out(
+    text: &str,
+    statements: &[Statement],
+    asking: &[Range<usize>],
+) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut set: Vec<(&str, Range<usize>)> = Vec::new();
+    for statement in statements {
+        let (at, end) = (begin(statement), end(statement));
+        let source = text.get(at..end).unwrap_or_default();
+        let under = asking.iter().any(|range| range.contains(&at));
+        let name = source.get(..name_length(source)).unwrap_or_default();
+        if name.is_empty() {
+            continue;
+        }
+        let value = source.get(name.len()..).unwrap_or_default();
+        let cut = |sign: &str| {
+            ["", "[@]", "[*]"].iter().any(|all| value.contains(&format!("${{{name}{all}{sign}")))
+        };
+        let emptied = || matches!(value.trim_end_matches(';'), "=" | "=\"\"" | "=''" | "=()");
+        let cuts = || [":", "/", "#", "%"].iter().any(|sign| cut(sign));
+        let takes = value.starts_with('=') && (cuts() || emptied());
+        if under && takes {
+            let own = set.iter().filter(|(known, _)| *known == name);
+            out.extend(own.map(|(_, range)| range.clone()).take(MOST_SET));
+        } else if (value.starts_with('=') || value.starts_with("+=")) && set.len() < MOST_SET {
+            set.push((name, at..end));
+        }
+        if out.len() >= MOST_SET {
+            break;
+        }
+    }
+    out
 }
 
 fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> Vec<Range<usize>> {

@@ -304,6 +304,15 @@ fn hpet(
         let finding = Finding::new(rule!("q-no-hpet-removed"), word.span())
             .severity(severity)
             .fix("replace it by -machine hpet=off (QEMU 5.2 or later)");
+        if without_hpet(&line.machine()) {
+            // The property hpet belongs to PCs: QEMU refuses it for another machine.
+            let machine = line.machine();
+            let why =
+                format!("{machine} has no HPET and no property hpet; remove -no-hpet by hand");
+            let fix = format!("remove it: {machine} has no HPET");
+            out.push(Finding { left: Some(why), ..finding }.fix(fix));
+            return out;
+        }
         if asked.is_some_and(|property| property.state() != Some(false)) {
             // The file does not show which of the two is intended.
             let why = "the same command line has hpet=on; remove one of the two".to_owned();

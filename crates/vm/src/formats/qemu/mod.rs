@@ -274,7 +274,11 @@ struct Around<'a> {
 }
 
 /// Returns the program that emulates a processor because nothing requests KVM; a script may request it elsewhere.
-fn emulator<'a>(script: &Script, command: &'a Command, line: &Line) -> Option<&'a Placed> {
+pub(crate) fn emulator<'a>(
+    script: &Script,
+    command: &'a Command,
+    line: &Line,
+) -> Option<&'a Placed> {
     let emulator = command.program.as_ref().filter(|program| machine::emulates(program.as_str()));
     emulator.filter(|_| {
         line.kvm().is_none()
@@ -432,9 +436,10 @@ fn command_findings(
         );
     }
     // A branch next to one with the newer spelling is for an older QEMU.
-    let asked = |at: usize| script.asked(at) || script.newer(at);
+    let asked = |at: usize| script.asked(at) || script.newer(at) || script.taken_out(at);
     let conditional = |at: usize| {
-        script.conditional(command, at) && (script.asks || script.asked(at) || script.newer(at))
+        let asks = script.asks || script.asked(at) || script.newer(at);
+        script.conditional(command, at) && asks || script.taken_out(at)
     };
     let trust = hidden.map(Confidential::trust).unwrap_or_default();
     // In another branch the guest is not protected, or is.

@@ -8,7 +8,7 @@ use super::branches::{Branches, conditions, united};
 use super::called::Functions;
 use super::command::{Command, closed, command, is_program, strong};
 use super::constants::{self, unchained};
-use super::guards::{asking, may_ask};
+use super::guards::{asking, may_ask, taken_out};
 use super::line::Line;
 use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
@@ -46,6 +46,8 @@ pub(crate) struct Script {
     pub(crate) asks: bool,
     /// The ranges that run only after a condition that queried a version or a feature.
     asking: Vec<Range<usize>>,
+    /// Assignments from which such a range removes words.
+    taken_out: Vec<Range<usize>>,
     /// The places of options in the spelling of newer versions.
     newer: Vec<usize>,
     /// Whether the script is larger than the part that is read: a missing option may be there nevertheless.
@@ -94,6 +96,11 @@ impl Script {
     /// Returns whether the text at an offset runs only after a version or a feature was queried.
     pub(crate) fn asked(&self, at: usize) -> bool {
         self.cut || self.asking.iter().any(|range| range.contains(&at))
+    }
+
+    /// Returns whether the text at an offset is in a value from which a later query of a version or a feature takes words.
+    pub(crate) fn taken_out(&self, at: usize) -> bool {
+        self.taken_out.iter().any(|range| range.contains(&at))
     }
 
     /// Returns whether another branch of the condition around an offset has the same option in the spelling of newer
@@ -173,6 +180,7 @@ impl Script {
             script.asking = asking(text, &statements);
             script.cut |= script.asking.len() > MOST_CONDITIONS;
             script.asking.truncate(MOST_CONDITIONS);
+            script.taken_out = taken_out(text, &statements, &script.asking);
         }
         let mut variables = Variables::default();
         // The environment of a unit applies to its commands, wherever it is set.

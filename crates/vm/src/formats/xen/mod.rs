@@ -65,6 +65,10 @@ const XE: &str = "vm-param-set vm-param-remove vm-install vm-start vm-shutdown v
     vm-export vm-destroy vm-uninstall vm-migrate vm-memory-limits-set vm-cd-insert";
 
 fn detect(clues: &Clues<'_>) -> Option<Sign> {
+    // A set of Nix has lists of the same names: `disk = [ { type = "file"; } ];`.
+    if clues.ends(&["nix"]) {
+        return None;
+    }
     match settings(clues) {
         0 if xapi::any(clues.text) => Some(Sign::Part),
         0 => named::is(clues, "xe", XE).then_some(Sign::Ending),
