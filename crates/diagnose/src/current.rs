@@ -328,6 +328,17 @@ fn standing(
     entry: &Entry,
     name: &str,
 ) -> Standing {
+    // In one boot the kernel prints a choice between the two.
+    let other = last_of_watchdog(log).filter(|(later, named)| {
+        later.line > entry.line && named.as_deref().is_some_and(|named| named != name)
+    });
+    if let Some((later, Some(other))) = other {
+        return Standing::Passing(format!(
+            "a later line names {other} as the clocksource in use ({}), so the two are from different boots, or a line \
+             between them is missing",
+            log.source(later)
+        ));
+    }
     let found = standing_of_usual(facts, machine, log, entry, name);
     match (&found, rivals::behind(machine, log, entry, name)) {
         (Standing::Settled(_), Some(other)) => Standing::UnlessLost(other),

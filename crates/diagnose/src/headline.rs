@@ -4,6 +4,7 @@ use crate::causes::Case;
 use crate::wall::{WallClockReport, WallState};
 use crate::{Cause, CauseId, Confidence, Read, Severity, Verdict};
 use clocksmith_facts::log::Event;
+use clocksmith_facts::log::event::LostTicks;
 use clocksmith_facts::log::incident::tsc_demoted;
 use clocksmith_facts::names::is_known;
 use clocksmith_facts::{Arch, Origin};
@@ -120,6 +121,11 @@ pub(crate) fn headline(
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence && case.tsc_is_marked() => {
                     ", because the kernel marked the TSC unstable. This evidence does not show why".to_owned()
+                }
+                Some(cause) if cause.id == CauseId::InsufficientEvidence && lost_ticks(case) => {
+                    ", because the kernel counted too many lost ticks and stopped using the TSC. This evidence does not \
+                     show why they were lost"
+                        .to_owned()
                 }
                 Some(cause) if cause.id == CauseId::InsufficientEvidence => {
                     ". This evidence does not show why".to_owned()
@@ -264,7 +270,20 @@ fn still_watched(case: &Case<'_>) -> Option<&'static str> {
     if open::ask_over(case.machine, &inputs, watched).same == Some(true) {
         return Some("still checks");
     }
+    // Some hypervisors disable the watchdog; without the first lines, the log does not show that there is none.
+    let apart: Vec<OpenInput> =
+        inputs.into_iter().filter(|input| *input != OpenInput::Hypervisor).collect();
+    if open::ask_over(case.machine, &apart, watched).same == Some(true) {
+        return Some("may still check");
+    }
     (case.machine.lacks_tsc_adjust() && watched(case.machine)).then_some("may still check")
+}
+
+/// Whether a kernel before the clocksource framework has replaced the TSC because of lost ticks (`mark_lost_ticks()` in
+/// arch/i386/kernel/timers/timer_tsc.c).
+fn lost_ticks(case: &Case<'_>) -> bool {
+    case.log()
+        .is_some_and(|log| log.any(|event| matches!(event, Event::LostTicks(LostTicks::TooMany))))
 }
 
 /// The condition of a sentence about a text that does not say whose machine printed its lines.

@@ -74,7 +74,7 @@ fn a_rate_that_a_text_states_is_weighed() {
     for (text, words) in [
         (
             "The VM's clock drifts: it gains 20 ms every 30 s.\n",
-            "20 ms in 30 s) the clock is off by about 670 ppm",
+            "20 ms in 30 s), the clock is off by about 670 ppm",
         ),
         ("The server's clock drifts by 2 seconds per day.\n", "about 23 ppm: a quartz oscillator"),
         (

@@ -411,3 +411,42 @@ fn demotion_without_a_stamp_behind_a_log_leaves_open_what_is_in_use() {
     let again = why(&format!("{log}\n\nclocksource: Switched to clocksource tsc\n"));
     assert_eq!(again.clocksource.current.as_deref(), Some("tsc"), "{}", again.headline);
 }
+
+/// A demoted TSC cannot be in use again in the same boot: the second part is of another one.
+#[test]
+fn watchdog_that_names_the_tsc_after_its_demotion_is_of_another_boot() {
+    let demotion = |at: u32, reference: &str| {
+        format!(
+            "[ {at}.740540] clocksource: timekeeping watchdog on CPU9: Marking clocksource 'tsc' as unstable because the skew is too large:\n\
+             [ {at}.740542] clocksource:                       '{reference}' wd_nsec: 312227950 wd_now: 92367f wd_last: 8128bd mask: ffffff\n\
+             [ {at}.740544] clocksource:                       'tsc' cs_nsec: 4999196389 cs_now: 9e811223a9754 cs_last: 9e80e767df194 mask: ffffffffffffffff\n\
+             [ {at}.740545] clocksource:                       'tsc' is current clocksource.\n\
+             [ {at}.740553] tsc: Marking TSC unstable due to clocksource watchdog\n"
+        )
+    };
+    let first =
+        demotion(2410, "hpet") + "[ 2410.784045] clocksource: Switched to clocksource hpet\n";
+    assert_eq!(why(&first).clocksource.current.as_deref(), Some("hpet"));
+    let report = why(&format!("{first}\nanother one\n\n{}", demotion(3302, "acpi_pm")));
+    assert_eq!(report.clocksource.current, None, "{}", report.headline);
+}
+
+/// Without the first lines of the boot nothing shows that no hypervisor disabled the watchdog, and nothing shows that one did.
+#[test]
+fn end_of_a_log_gives_no_more_confidence_than_the_whole() {
+    use std::fmt::Write as _;
+    let mut rest = "[    1.700000] clocksource: Switched to clocksource tsc\n".to_owned();
+    for at in 2..60 {
+        _ = writeln!(
+            rest,
+            "[   {at:2}.000000] usb 1-{at}: new full-speed USB device number {at} using xhci_hcd"
+        );
+    }
+    rest += "[   61.000000] CPU: 2 PID: 1 Comm: a Not tainted 5.3.0 #1\n";
+    let begin = "[    0.000000] Linux version 5.3.0 (a@b) (gcc) #1 SMP\n[    0.000000] DMI: Maker Board, BIOS 1 01/01/2019\n\
+                 [    0.000000] tsc: Detected 2000.000 MHz processor\n";
+    for text in [format!("{begin}{rest}"), rest] {
+        let report = why(&text);
+        assert!(report.headline.contains("fast here so far"), "{}", report.headline);
+    }
+}
