@@ -20,7 +20,8 @@ TAG = re.compile(r"(?i)<[a-z][^<>]*?\b(?:href|src|poster)\s*=\s*(?:\"([^\"]*)\"|
 # Several images, each with a size: https://html.spec.whatwg.org/#srcset-attribute
 SEVERAL = re.compile(r"(?i)<[a-z][^<>]*?\bsrcset\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 FOOTNOTE = re.compile(r"(?<!\\)\[\^([^\]\s]+)\](:?)")
-# Other sites are named so, and so is what a page tells a program.
+# Not a path: another site, or what a page tells a program.
+ABROAD = re.compile(r"[a-zA-Z][\w+.-]*:|//")
 SITE = re.compile(r"(?i)https?://[^\s/]+|mailto:.|tel:.|data:.|irc:.")
 
 
@@ -75,14 +76,14 @@ def links(text):
     there = {label(name) for name, colon in notes if colon}
     wrong += [f"no line has the footnote [^{name}]" for name, colon in notes if not colon and label(name) not in there]
     for target in found:
-        if re.match(r"[a-zA-Z][\w+.-]*:|//", target) and not SITE.match(target):
+        if ABROAD.match(target) and not SITE.match(target):
             wrong.append(f"what kind of address is this: {target}")
     return found, wrong
 
 
 def own(targets):
     """Those that do not lead to other sites."""
-    return [target for target in targets if not re.match(r"[a-zA-Z][\w+.-]*:|//", target)]
+    return [target for target in targets if not ABROAD.match(target)]
 
 
 def test():

@@ -71,7 +71,6 @@ def commands(code, verbs):
 
 def looked_up(text, verbs):
     """Commands of the program in a page outside of console blocks."""
-    text = re.sub(r"```console.*?\n```", "", text, flags=re.S)
     found, fences = [], r"(?ms)^[ >\t]*(?:```|~~~)[ ]*([^\n]*)\n(.*?)^[ >\t]*(?:```|~~~)"
     for language, block in re.findall(fences, text):
         if re.match(r"(sh|bash|shell|ini|systemd|yaml|Dockerfile|dockerfile)\b", language):

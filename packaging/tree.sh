@@ -233,10 +233,11 @@ sys.exit(bool(wrong))' 2>&1); then
         refuse "$said"
     fi
 fi
+# The value of a key that a manifest states itself.
+stated() { sed -n "s/^$1 *= *\"\(.*\)\"/\1/p" "$2" 2>/dev/null || true; }
 # The compilers of the library and of the program.
-stated() { sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$1" 2>/dev/null || true; }
-least=$(stated crates/raw/Cargo.toml)
-usual=$(stated Cargo.toml)
+least=$(stated rust-version crates/raw/Cargo.toml)
+usual=$(stated rust-version Cargo.toml)
 # What each crate has from the workspace, so that a new one does not go without; those beside it have their own.
 for manifest in "${files[@]}"; do
     case $manifest in
@@ -260,9 +261,9 @@ for manifest in "${files[@]}"; do
         grep -Eq "^$key$form" "$manifest" || refuse "$manifest does not state $key"
     done
     # Of the library's compiler and the program's, as the step msrv tests them.
-    version=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' "$manifest")
+    version=$(stated rust-version "$manifest")
     case $version in '' | "$least" | "$usual") ;; *) refuse "$manifest states rust-version $version, and not $least or $usual" ;; esac
-    licence=$(sed -n 's/^license *= *"\(.*\)"/\1/p' "$manifest")
+    licence=$(stated license "$manifest")
     case $licence in '' | 'MIT OR Apache-2.0') ;; *) refuse "$manifest states the licence $licence, and not MIT OR Apache-2.0" ;; esac
 done
 # Without an entry, no one compiles them.

@@ -273,7 +273,7 @@ fn still_watched(case: &Case<'_>) -> Option<&'static str> {
     // Some hypervisors disable the watchdog; without the first lines, the log does not show that there is none.
     let apart: Vec<OpenInput> =
         inputs.into_iter().filter(|input| *input != OpenInput::Hypervisor).collect();
-    if open::ask_over(case.machine, &apart, watched).same == Some(true) {
+    if !named && open::ask_over(case.machine, &apart, watched).same == Some(true) {
         return Some("may still check");
     }
     (case.machine.lacks_tsc_adjust() && watched(case.machine)).then_some("may still check")

@@ -63,12 +63,12 @@ fn by_choice(case: &Case<'_>, causes: &mut Causes) {
         && !machine.cmdline.value.has("notsc");
     let Some(log) = case.log().filter(|_| is_refused) else { return };
     // After lost ticks the HPET replaces a TSC that was chosen.
-    let chosen = log.all(|event| matches!(event, Event::TimeSource { bits: 64, .. })).last();
-    let Some((entry, Event::TimeSource { name, .. })) = chosen.map(|entry| (entry, &entry.event))
-    else {
-        return;
-    };
-    if Some(name.as_str()) == case.current_name() {
+    let chosen = log.last(|event| match event {
+        Event::TimeSource { name, bits: 64 } => Some(name.clone()),
+        _ => None,
+    });
+    let is_current = |name: &str| case.current_name() == Some(name);
+    if let Some((entry, _)) = chosen.filter(|(_, name)| is_current(name)) {
         causes.add(
             CauseId::TscUnsynchronized,
             case.loss(),

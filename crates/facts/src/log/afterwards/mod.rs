@@ -46,6 +46,14 @@ pub struct Later {
     pub below: Option<String>,
 }
 
+/// Keeps a line; of many, the last ones.
+pub(super) fn keep(kept: &mut Vec<Later>, later: Later) {
+    if kept.len() == KEPT {
+        kept.remove(0);
+    }
+    kept.push(later);
+}
+
 /// The first of the changes after a line that may have put a clocksource other than `was` in use. A command that
 /// requests `was` again cancels those before it. `also_output`: also after what the kernel need not have written.
 pub(super) fn of<'a>(

@@ -2,7 +2,7 @@
 //! window is in the order of time if its lines show it.
 
 use super::{Headers, Scanner};
-use crate::log::afterwards::{By, Later};
+use crate::log::afterwards::{self, By, Later};
 use crate::log::columns::Columns;
 use crate::log::pieces::Given;
 use crate::log::{
@@ -14,8 +14,6 @@ use std::io::{self, Read};
 
 /// Size of the window in bytes. Longer lines are skipped.
 const WINDOW: usize = 1 << 20;
-/// Number of covered lines that are kept.
-const DOUBTS: usize = 32;
 
 /// The text that was read, followed by the rest.
 type Text<'a> = io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + 'a>>;
@@ -107,11 +105,9 @@ impl<'a> Input<'a> {
     }
 
     fn doubted(&mut self, doubt: Doubt) {
-        if self.doubts.len() == DOUBTS {
-            self.doubts.remove(0);
-        }
         let line = self.all_examined.1;
-        self.doubts.push(Later { line, by: By::Output, wanted: doubt.wanted, below: doubt.below });
+        let Doubt { wanted, below } = doubt;
+        afterwards::keep(&mut self.doubts, Later { line, by: By::Output, wanted, below });
     }
 
     /// The covered lines after which another clocksource may be in use.

@@ -1,7 +1,7 @@
 //! The messages in a line: none if its sender wrote it, several if consoles mix them.
 
 use super::{STAMPED, Scanner, Stripped};
-use crate::log::afterwards::{By, Later};
+use crate::log::afterwards::{self, By, Later};
 use crate::log::banner;
 use crate::log::continuation::{self, Place};
 use crate::log::event::Event;
@@ -13,8 +13,6 @@ use crate::version::Version;
 
 /// The first kernel whose levels are not text (`KERN_SOH`).
 const LEVELS_UNTIL: Version = Version::new(3, 6, 0);
-/// Number of doubts that are kept: the last ones.
-const DOUBTS: usize = 32;
 
 impl Scanner {
     /// Whether a line without a prefix does not belong to this log, whose lines have time stamps: text of its sender
@@ -50,10 +48,8 @@ impl Scanner {
             Event::Switched(name) => Some(name),
             _ => None,
         };
-        if self.unsure.len() == DOUBTS {
-            self.unsure.remove(0);
-        }
-        self.unsure.push(Later { line: self.line, by: By::Output, wanted, below: None });
+        let later = Later { line: self.line, by: By::Output, wanted, below: None };
+        afterwards::keep(&mut self.unsure, later);
     }
 
     /// Truncates the message of a line where another one begins, and returns the others.
