@@ -177,6 +177,15 @@ pub fn may_be_of_a_board(word: &str) -> bool {
     is_bare_word(word) && word.bytes().any(|b| b.is_ascii_digit())
 }
 
+/// Whether a name is that of a timer in a device tree with the address of its registers: `timer@f0001000`. Such a timer is
+/// mapped into memory, where no vDSO reads it; the counters that a vDSO reads have names of their own.
+#[must_use]
+pub fn is_memory_mapped_timer(name: &str) -> bool {
+    name.strip_prefix("timer@").is_some_and(|address| {
+        (4..=16).contains(&address.len()) && address.bytes().all(|b| b.is_ascii_hexdigit())
+    })
+}
+
 /// Whether a text has the form of a name that a driver takes from the property `compatible` in a device tree:
 /// `arm,sp804` (`sp804_of_init()`), with nothing after it that would make it a sentence.
 #[must_use]

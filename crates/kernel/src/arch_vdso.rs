@@ -14,6 +14,9 @@ use std::borrow::Cow;
 /// Whether the vDSO has a way to read a clocksource on this kernel; `None` if nothing is known of it.
 pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
     let kernel = &machine.kernel.value;
+    if clocksmith_facts::names::is_memory_mapped_timer(name) {
+        return Some(false);
+    }
     if machine.arch.is_assumed() && of_name(name).is_none() {
         return None;
     }
@@ -24,10 +27,8 @@ pub(crate) fn has_mode(machine: &Machine, name: &str) -> Option<bool> {
         (Arch::Arm, "arch_sys_counter") => Feature::ArmVdso.of(kernel),
         // arch/riscv/Kconfig: HAVE_GENERIC_VDSO only on 64-bit kernels.
         (Arch::Riscv, "riscv_clocksource") => Feature::RiscvVdso.of(kernel),
-        // gic_clocksource_init(), init_r4k_clocksource(): the R4K counter only if user space may read it, which is
-        // release 2 of the architecture and later.
         (Arch::Mips, "GIC") => return gic(machine),
-        (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return None,
+        (Arch::Mips, "MIPS") if Feature::MipsVdso.of(kernel) => return machine.mips_count_readable,
         (Arch::S390, "tod") => Feature::S390Vdso.of(kernel),
         // The 32-bit and 64-bit vDSOs are older (2.6.15) than the clocksource of this name
         // (2.6.24).

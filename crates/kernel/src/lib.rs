@@ -16,6 +16,7 @@ pub mod feature;
 pub mod host;
 pub mod input;
 pub mod machine;
+mod mips;
 pub mod mistakes;
 pub mod open;
 mod other;

@@ -99,6 +99,8 @@ pub struct Machine {
     pub time_csr_open: bool,
     /// MIPS: the clusters of processors.
     pub clusters: Clusters,
+    /// MIPS: whether user space can read the processor's own counter; `None` if the evidence does not show it.
+    pub mips_count_readable: Option<bool>,
     /// The source of a message that Xen's clock has no vDSO mode.
     pub xen_no_vdso: Option<String>,
     /// The host sets the stable bit in the page of its paravirtual clock (`PVCLOCK_TSC_STABLE_BIT`), so that the
@@ -210,6 +212,7 @@ impl Machine {
             time_csr_emulated: None,
             time_csr_open: true,
             clusters: Clusters::Unknown,
+            mips_count_readable: None,
             xen_no_vdso: None,
             pvclock_stable: Input::assumed(true, "hosts that run on their own TSC set it"),
             kernel_bounds: (None, None),

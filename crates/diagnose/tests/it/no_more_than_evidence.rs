@@ -211,6 +211,39 @@ fn time_csr_of_riscv_is_open_unless_firmware_or_an_extension_shows_it() {
     }
 }
 
+#[test]
+fn counter_of_a_mips_processor_is_fast_where_user_space_reads_it() {
+    let boot = |release: &str, processor: &str, line: &str| {
+        why(&format!(
+            "[    0.000000] Linux version {release} (a@b) (mips-openwrt-linux-musl-gcc 8.4.0) #0 Thu Jun 24 2021\n\
+             [    0.000000] CPU0 revision is: {processor}\n\
+             [    0.000000] MIPS: machine is TP-Link Archer C7 v2\n\
+             [    0.000000] Determined physical RAM map:\n\
+             [    0.000000] Zone ranges:\n\
+             [    0.000000] NR_IRQS: 51\n{line}\
+             [    0.000000] CPU clock: 720.000 MHz\n\
+             [    0.000000] clocksource: MIPS: mask: 0xffffffff max_cycles: 0xffffffff, max_idle_ns: 5309056796 ns\n\
+             [    0.000005] sched_clock: 32 bits at 360MHz, resolution 2ns, wraps every 5965232126ns\n\
+             [    0.080000] clocksource: Switched to clocksource MIPS\n\
+             [    1.200000] init: Console is alive\n"
+        ))
+    };
+    let broken = "[    0.000000] Not using R4K clocksource in VDSO due to broken RDHWR\n";
+    for (release, processor, line, verdict) in [
+        ("5.4.124", "00019750 (MIPS 74Kc)", "", Verdict::Ok),
+        ("4.4.14", "00019374 (MIPS 24Kc)", "", Verdict::Ok),
+        // Before 4.4 the vDSO does not read the time.
+        ("4.1.23", "00019374 (MIPS 24Kc)", "", Verdict::Slow),
+        ("5.4.124", "00019374 (MIPS 24Kc)", broken, Verdict::Slow),
+        // Its release is not known, or is older than the second one.
+        ("5.4.124", "00029007 (Broadcom BMIPS3300)", "", Verdict::Unknown),
+        ("6.1.0", "00000f24 (R14000)", "", Verdict::Slow),
+    ] {
+        let seen = boot(release, processor, line);
+        assert_eq!(seen.verdict, verdict, "{release} {processor} {line} {}", seen.headline);
+    }
+}
+
 fn gic(release: &str, topology: &str, up: &str) -> Report {
     why(&format!(
         "[    0.000000] Linux version {release} (a@b) (mips-img-linux-gnu-gcc 12.2.0) #1 SMP\n\

@@ -35,7 +35,9 @@ pub(super) fn of(event: &Event, kernel: Option<&Kernel>) -> Option<Arch> {
     let found = match event {
         Event::Arch(arch) => *arch,
         Event::ArmProcessor { .. } => Arch::Arm,
-        Event::MipsTopology { .. } => Arch::Mips,
+        Event::MipsTopology { .. } | Event::MipsProcessor { .. } | Event::MipsCounterBroken => {
+            Arch::Mips
+        }
         Event::OpenSbi(_) | Event::HartExtensions { .. } => Arch::Riscv,
         Event::X86Bits(32) => Arch::X86,
         Event::Release(release) if release_bits(release) == Some(32) => Arch::X86,
@@ -97,6 +99,8 @@ pub(super) fn family(event: &Event) -> Option<&'static str> {
         | Event::Arch(_)
         | Event::ArmProcessor { .. }
         | Event::MipsTopology { .. }
+        | Event::MipsProcessor { .. }
+        | Event::MipsCounterBroken
         | Event::OpenSbi(_)
         | Event::HartExtensions { .. }
         | Event::ArchTimerErratum(_)

@@ -115,7 +115,9 @@ fn one_release(log: &KernelLog) -> Option<(&Entry, Kernel)> {
 /// A message of only one architecture comes first: an arm64 kernel's log may quote an x86 word.
 fn architecture<'a>(log: &'a KernelLog, kernel: Option<&Kernel>) -> Option<(&'a Entry, Arch)> {
     let told = log.first(|event| match event {
-        Event::Arch(_) | Event::ArmProcessor { .. } => arch::of(event, kernel),
+        Event::Arch(_) | Event::ArmProcessor { .. } | Event::MipsProcessor { .. } => {
+            arch::of(event, kernel)
+        }
         _ => None,
     });
     // `arch_sys_counter` is a clocksource of 64-bit and 32-bit Arm only, so a log that names it is not of x86.

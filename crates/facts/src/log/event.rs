@@ -382,6 +382,13 @@ pub enum Event {
         /// Processors of the first cluster.
         first: u32,
     },
+    /// `CPU0 revision is: 00019374 (MIPS 24Kc)`: the first processor of a MIPS machine.
+    MipsProcessor {
+        /// The processor identification register: company in bits 16 to 23, processor in bits 8 to 15.
+        prid: u32,
+    },
+    /// `Not using R4K clocksource in VDSO due to broken RDHWR`: user space cannot read the counter of a MIPS processor.
+    MipsCounterBroken,
     /// `SLUB: HWalign=128, ..., CPUs=32, Nodes=1`: the number of the last possible processor plus one (`nr_cpu_ids`).
     CpuIds(u32),
     /// `smp: Brought up 2 nodes, 96 CPUs`: the processors that are online at the end of the SMP boot.

@@ -3,7 +3,7 @@
 
 use super::{Clusters, Machine, Observed};
 use crate::feature::Feature;
-use crate::{Input, arm, x86};
+use crate::{Input, arm, mips, x86};
 use clocksmith_facts::Facts;
 use clocksmith_facts::hypervisor::HypervisorKind;
 use clocksmith_facts::log::event::UnstableReason;
@@ -50,6 +50,7 @@ impl Machine {
             && !(log.from_boot && log.extent.is_ordinary() && reaches_all_cpus(log));
         self.vdso_nulled_open = !self.vdso_reads_arm_counter(log);
         self.clusters = clusters(log);
+        self.mips_count_readable = mips_count_readable(log);
         self.time_csr(log);
         self.xen_no_vdso = log
             .first(|event| match event {
@@ -227,6 +228,25 @@ fn clusters(log: &KernelLog) -> Clusters {
         (None, Some((_, cpus))) if cpus > first => Clusters::Used,
         // The processors of other clusters may have failed to start.
         (None, _) => Clusters::Several,
+    }
+}
+
+/// Whether user space can read the counter of a MIPS processor.
+///
+/// `init_r4k_clocksource()` in arch/mips/kernel/csrc-r4k.c (4.4 to 7.1) gives the clocksource a vDSO mode on release 2 of
+/// the architecture and later, unless a test of the instruction fails; the test prints a message then.
+fn mips_count_readable(log: &KernelLog) -> Option<bool> {
+    if log.any(|event| matches!(event, Event::MipsCounterBroken)) {
+        return Some(false);
+    }
+    let (_, prid) = log.last(|event| match event {
+        Event::MipsProcessor { prid } => Some(*prid),
+        _ => None,
+    })?;
+    let would_show_failure = log.from_boot && log.extent.is_ordinary();
+    match mips::has_release_2(prid) {
+        Some(true) => would_show_failure.then_some(true),
+        other => other,
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "ptrace can change",
     "mconsole (version",
     " topology {",
+    "due to broken RDHWR",
     "Linux is running ",
     " instruction cache",
     " using machine vector ",
@@ -49,10 +50,14 @@ pub(super) fn parse(m: &str) -> Option<Event> {
         b'D' if m.starts_with("Determining PDC firmware type: ") => Arch::Parisc,
         b'C' | b'K' | b'm' | b'U' if is_user_mode(m) => Arch::Um,
         b'C' if m.starts_with("CPU0 revision is: ") || m.starts_with("CPU revision is: ") => {
-            revision(m)?
+            return revision(m);
         }
         b'S' | b'3' | b'6' if m.contains("-bit Loongson Processor probed") => loongson(m)?,
         b'M' if m.starts_with("MIPS: machine is ") => Arch::Mips,
+        // rdhwr_count_usable() in arch/mips/kernel/csrc-r4k.c, 4.4 and later.
+        b'N' if m.starts_with("Not using R4K clocksource in VDSO") => {
+            return Some(Event::MipsCounterBroken);
+        }
         b'V' if m.contains(" topology {") => return mips_topology(m),
         _ => return s390(m),
     };
@@ -89,12 +94,16 @@ fn mips_topology(m: &str) -> Option<Event> {
 
 /// `CPU0 revision is: 00d00101 (Ingenic Xburst)`, `CPU revision is: 00019558 ((null))`: `cpu_report()` in
 /// arch/mips/kernel/cpu-probe.c and in arch/loongarch/kernel/cpu-probe.c, of no other architecture.
-fn revision(m: &str) -> Option<Arch> {
+fn revision(m: &str) -> Option<Event> {
     let (_, rest) = m.split_once(" is: ")?;
     let (id, name) = rest.split_at_checked(8)?;
+    if let Some(arch) = loongson(m) {
+        return Some(Event::Arch(arch));
+    }
     let is_id = id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_whole = is_id && name.starts_with(" (") && name.trim_end().ends_with(')');
-    loongson(m).or(is_whole.then_some(Arch::Mips))
+    let prid = u32::from_str_radix(id, 16).ok()?;
+    is_whole.then_some(Event::MipsProcessor { prid })
 }
 
 /// `CPU0 revision is: 0014c011 (Loongson-64bit)`, `Standard 32-bit Loongson Processor probed`.
@@ -177,7 +186,8 @@ mod tests {
         for name in ["Ingenic Xburst", "Cavium Octeon+", "R12000", "(null)", "ICT Loongson-3"] {
             for head in ["CPU0", "CPU"] {
                 let line = format!("{head} revision is: 00d00101 ({name})");
-                assert_eq!(parse(&line), Some(Event::Arch(Arch::Mips)), "{line}");
+                let expected = Event::MipsProcessor { prid: 0x00d0_0101 };
+                assert_eq!(parse(&line), Some(expected), "{line}");
             }
         }
         let line = "CPU0 revision is: 0014c011 (Loongson-64bit)";

@@ -1,5 +1,8 @@
 //! Sets, lists and plain values of Nix, as far as a domain of NixVirt is written with them. Expressions are not evaluated:
 //! what is not a plain value is [`Value::Open`]. Source: the Nix manual, "Language", "Syntax".
+//!
+//! The parser `rnix` (0.15) is not used: 100,000 times `[` or `- ` overflow its stack and end the program. This reader
+//! limits the depth and the number of values.
 
 use std::ops::Range;
 
@@ -312,7 +315,15 @@ impl<'t> Reader<'t> {
             }
             self.blank();
             if path == ["inherit"] {
+                let start = self.at;
                 self.expression();
+                // What is inherited has a value that is not in this text.
+                let names = self.text.get(start..self.at).unwrap_or_default();
+                let names = names.rsplit(')').next().unwrap_or_default();
+                for name in names.split_whitespace() {
+                    let open = Item { value: Value::Open, span: start..self.at };
+                    insert(&mut entries, &[name], open);
+                }
             } else {
                 self.rest().strip_prefix('=').filter(|rest| !rest.starts_with('='))?;
                 self.at += 1;
@@ -372,6 +383,7 @@ mod tests {
             assert_eq!(item.at(&[open]).unwrap().value, Value::Open, "{open}");
         }
         assert_eq!(item.at(&["w"]).unwrap().value, Value::Set(Vec::new()));
+        assert!(item.at(&["u"]).unwrap().is_open());
         assert_eq!(item.span, at..text.len());
         assert_eq!(set("{ a, b }: c", 0), None);
     }
