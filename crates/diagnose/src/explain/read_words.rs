@@ -255,9 +255,42 @@ pub(super) const OF_WRONG_TIMES: [&str; 12] = [
     "timestamp",
 ];
 
-/// Whether a text judges a clocksource by the cost of its reads or by its stability, and says nothing of a wrong time.
+/// Ways to read the time, and what a sentence about their cost says.
+const READS: [&str; 8] = [
+    "clocksource",
+    "clock source",
+    "vdso",
+    "clock_gettime",
+    "gettimeofday",
+    "rdtsc",
+    "hpet",
+    "acpi_pm",
+];
+const COST_WORDS: [&str; 8] = [
+    "system call",
+    "syscall",
+    "overhead",
+    "busy loop",
+    "flame graph",
+    "clock reads",
+    "microbenchmark",
+    "ns per call",
+];
+
+/// Whether a sentence of a text in small letters is about the cost of reads of the clock.
+pub(super) fn is_about_cost(small: &str) -> bool {
+    sentences(small).any(|text| {
+        READS.iter().any(|read| text.contains(read))
+            && COST_WORDS.iter().any(|cost| text.contains(cost))
+    })
+}
+
+/// Whether a text is about the cost of reads, or judges a clocksource by it or by its stability and says nothing of a wrong time.
 pub(super) fn judges_a_clocksource(text: &str) -> bool {
     let small = small(text);
+    if is_about_cost(&small) {
+        return true;
+    }
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_judged = |text: &str| {
         COUNTERS.iter().any(|name| has(text, name, false, is_part))

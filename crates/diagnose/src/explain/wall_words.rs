@@ -470,6 +470,10 @@ pub(super) fn says_wrong(text: &str) -> bool {
     if pages.first() == Some(&timers::PAGE) {
         return false;
     }
+    // What such a text says of wrong times is an aside.
+    if read_words::is_about_cost(&small) && !clock_faults::is_off(&flat, true) {
+        return false;
+    }
     let is_foreign = flat.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count() > FOREIGN;
     clock_faults::states(&small)
         || clock_faults::states(&flat)
