@@ -5,7 +5,7 @@
 /// Source: `arch/mips/include/asm/cpu.h` (`PRID_COMP_*`, `PRID_IMP_*`) and `cpu_probe_legacy()` and `cpu_probe_mips()` in
 /// `arch/mips/kernel/cpu-probe.c`. The kernel reads the release from a configuration register that no message shows.
 /// MIPS's own processors from the 4KEc's second release on have it, as their manuals say. The processors without a
-/// company in their identification are older than the numbered releases (MIPS I to IV), but for those of Loongson.
+/// company in their identification are older than the numbered releases (MIPS I to IV), except for those of Loongson.
 pub(crate) fn has_release_2(prid: u32) -> Option<bool> {
     const LOONGSON: [u32; 4] = [0x42, 0x61, 0x63, 0xc0];
     let (company, processor) = (prid >> 16 & 0xff, prid >> 8 & 0xff);
