@@ -157,7 +157,12 @@ pub(crate) fn judge(
     let refused = remedies.iter().position(|remedy| remedy.refused_because.is_some());
     let at = refused.unwrap_or(remedies.len());
     remedies.splice(at..at, set_right);
-    let headline = headline::with_wall_clock(headline, &wall.causes, wall.report.as_ref());
+    // The log of a boot is not about the wall clock alone.
+    let of_boot = case.log().is_some_and(|log| {
+        log.extent.is_ordinary()
+            && log.any(|event| matches!(event, clocksmith_facts::log::Event::Banner(_)))
+    });
+    let headline = headline::with_wall_clock(headline, &wall.causes, wall.report.as_ref(), of_boot);
     let next = remedies::next_steps(facts, verdict, &causes);
     let mut causes = causes;
     // Causes that the log proves are already listed with their own evidence.

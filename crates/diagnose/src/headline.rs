@@ -182,8 +182,13 @@ pub(crate) fn headline(
         }
         Verdict::Unknown if case.current_name().is_some() && !case.open.is_empty() => {
             let (inputs, them) = inputs(case.open);
+            // Which clock was wrong is among the causes.
+            let why = match demoted(case) && !case.tsc_is_current() {
+                true => ", because the watchdog demoted the TSC",
+                false => "",
+            };
             format!(
-                "The clocksource is {name}{cost}{unless}; whether its reads stay in user space is unknown. It depends on \
+                "The clocksource is {name}{cost}{unless}{why}; whether its reads stay in user space is unknown. It depends on \
                  {inputs}; this evidence does not show {them}."
             )
         }
@@ -310,6 +315,7 @@ pub(crate) fn with_wall_clock(
     headline: String,
     causes: &[Cause],
     wall: Option<&WallClockReport>,
+    of_boot: bool,
 ) -> String {
     let grave = causes.iter().find(|cause| cause.severity >= Severity::Warning);
     // A clock that was set wrong is not synchronised either; the sentence states that it is ahead, which is more
@@ -333,7 +339,9 @@ pub(crate) fn with_wall_clock(
         (None, None) if headline == NOTHING_KNOWN && is_kept => {
             format!("{NOT_IN_USE}, but it shows that the wall clock is synchronised.")
         }
-        (None, None) if headline == NOTHING_KNOWN && (!causes.is_empty() || wall.is_some()) => {
+        (None, None)
+            if headline == NOTHING_KNOWN && !of_boot && (!causes.is_empty() || wall.is_some()) =>
+        {
             format!("{NOT_IN_USE}: it is about the wall clock.")
         }
         (None, Some(fine)) if !is_kept && causes.iter().any(leaves_it_open) => {

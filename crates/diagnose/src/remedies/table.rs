@@ -264,7 +264,7 @@ pub(crate) const EQUAL_TSC_OFFSETS: Advice = Advice {
     id: "equal-tsc-offsets",
     layer: Layer::Hypervisor,
     summary: "in a virtual machine: the hypervisor must give all virtual CPUs the same TSC offset; \
-              only its operator can fix it; until then, use a paravirtual clock",
+              only its operator can fix it; until then a paravirtual clock is the right clocksource",
     risk: "none for the guest",
     source: "oxidecomputer/propolis issues 427 and 455 (2023); KVM_VCPU_TSC_OFFSET (Linux 5.16)",
     offer: hypervisor::equal_offsets,

@@ -17,6 +17,10 @@ const DEPTHS: usize = 32;
 const HOSTS: usize = 64;
 /// Seconds within which a log continues after a sentence: the console of a boot greets its user.
 const NEXT_S: f64 = 5.0;
+/// The same once the first program runs: the programs of a boot print sentences while they wait for devices and networks.
+const NEXT_IN_USER_SPACE_S: f64 = 60.0;
+/// The kernel's message about that, the name of the program removed (`run_init_process()` in init/main.c).
+const RUNS_INIT: &str = " as init process";
 /// Lines on each side of a step of the dates that are searched for a message about it.
 const AROUND: usize = 4;
 /// Words of the messages of programs that set the clock.
@@ -66,6 +70,8 @@ struct Line {
     is_sure: bool,
     /// Whether a program reports that it sets the clock.
     sets: bool,
+    /// Whether the kernel starts the first program.
+    runs_init: bool,
 }
 
 /// The lines of a text that show where its logs end, as they are read.
@@ -151,6 +157,7 @@ impl Gather {
             writer,
             is_sure: date.is_some()
                 && (stripped.named && writer == Writer::Kernel || is_of_kernel(stripped.message)),
+            runs_init: stripped.at.is_some() && stripped.message.ends_with(RUNS_INIT),
             sets: date.is_some() && SETS.iter().any(|words| line.contains(words)),
             date,
         });
@@ -184,6 +191,7 @@ impl Gather {
                 }
             };
             part.last = (line.at, line.date.as_ref().map(|(date, _)| *date));
+            part.in_user_space |= line.runs_init;
             if let Some(at) = line.at {
                 part.stamps.take(at, line.tells);
             }
@@ -220,6 +228,8 @@ struct Open {
     last: (Option<f64>, Option<f64>),
     /// Whether a blank line came, and no line after it that is certainly of the log.
     is_open: bool,
+    /// Whether the first program runs.
+    in_user_space: bool,
 }
 
 impl Open {
@@ -231,6 +241,7 @@ impl Open {
             forms: Vec::new(),
             last: (None, None),
             is_open: false,
+            in_user_space: false,
         }
     }
 
@@ -241,7 +252,11 @@ impl Open {
     /// Whether a line follows the last one by seconds.
     fn is_next(&self, line: &Line) -> bool {
         let date = line.date.as_ref().map(|(date, _)| *date);
-        let passed = self.last.0.zip(line.at).or(self.last.1.zip(date));
+        if let Some((then, now)) = self.last.0.zip(line.at) {
+            let most = if self.in_user_space { NEXT_IN_USER_SPACE_S } else { NEXT_S };
+            return (0.0..=most).contains(&(now - then));
+        }
+        let passed = self.last.1.zip(date);
         passed.is_some_and(|(then, now)| (0.0..=NEXT_S).contains(&(now - then)))
     }
 
@@ -477,6 +492,13 @@ mod tests {
         ] {
             assert_eq!(ends_at(&format!("{STAMPED}{more}")), Some(wanted), "{more}");
         }
+        // Programs of a boot wait for a device.
+        let waits = "Configuring the network:\nAll addresses of eth0 are:\n";
+        let init = "[    1.500000] Run /init as init process\n";
+        let later = "[   13.000000] usb 1-1: reset device\n";
+        assert_eq!(ends_at(&format!("{STAMPED}{init}{waits}{later}")), Some(13.0));
+        assert_eq!(ends_at(&format!("{STAMPED}{waits}{later}")), Some(1.4));
+        assert_eq!(ends_at(&format!("{STAMPED}{init}{waits}{usb}")), Some(1.5));
         // Lines above the log.
         assert_eq!(ends_at(&format!("{usb}\nThe whole log is\n\n{STAMPED}")), Some(1.4));
         // A reply between the lines of a quoted log.

@@ -465,6 +465,22 @@ mod tests {
     }
 
     #[test]
+    fn installer_names_the_writer_without_a_blank() {
+        check(
+            "11:35:47,547 INFO kernel:Hypervisor detected: VMware",
+            "Hypervisor detected: VMware",
+            None,
+            Some(true),
+        );
+        for line in [
+            "11:35:47,547 INFO journal:Hypervisor detected: VMware",
+            "11:35:47,547 INFO kernel-x:Hypervisor detected: VMware",
+        ] {
+            assert_eq!(strip(line).kernel, Some(false), "{line}");
+        }
+    }
+
+    #[test]
     fn a_program_that_prints_the_time_since_the_boot_is_not_the_kernel() {
         for line in [
             "ptp4l[42247.991]: port 1: announce timeout",

@@ -24,7 +24,9 @@ pub(super) fn behind_date<'a>(date: date::Dated<'a>, out: &mut Stripped<'a>) -> 
     if begins_like_kernel(after) {
         return Some(after);
     }
-    if let Some(after) = android(after, out).or_else(|| stream(after)) {
+    if let Some(after) =
+        android(after, out).or_else(|| stream(after)).or_else(|| installer(after, out))
+    {
         return Some(after);
     }
     if date.month || date.of_rsyslog {
@@ -118,6 +120,21 @@ fn is_behind_words(after: &str) -> bool {
         && words.iter().all(is_word)
         && !words.iter().any(|word| is_level(word))
         && !(is_kernel(last) || FORWARDERS.contains(&program(last)))
+}
+
+/// The message in the log of the installer Anaconda, after the level and the name of the writer, without a blank between them:
+/// `11:35:47,547 INFO kernel:Hypervisor detected: VMware`.
+fn installer<'a>(after: &'a str, out: &mut Stripped<'a>) -> Option<&'a str> {
+    let (level, rest) = after.split_once(' ')?;
+    let (name, message) = rest.split_once(':')?;
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if !(is_level(level) && is_name) || message.starts_with([' ', ':']) || message.is_empty() {
+        return None;
+    }
+    out.kernel = Some(name == "kernel");
+    out.named = true;
+    out.program = name != "kernel";
+    Some(message)
 }
 
 /// Whether a word is the level that a logger prints after the date: `INFO`.

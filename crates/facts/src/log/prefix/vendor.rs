@@ -30,7 +30,18 @@ pub(super) fn of_task(rest: &str) -> Option<&str> {
     let (inside, after) =
         rest[open + 1..].split_once(']').filter(|(inside, _)| inside.len() < 48)?;
     (known && inside.starts_with(|c: char| c.is_ascii_digit()) && inside.contains(':'))
-        .then_some(after)
+        .then(|| behind_second_stamp(after))
+}
+
+/// The text behind a second time stamp with the number of the CPU: `[    1.447560]@7 `.
+fn behind_second_stamp(rest: &str) -> &str {
+    let behind = || {
+        let (inside, after) = rest.strip_prefix('[')?.split_once("]@")?;
+        let (cpu, message) = after.split_once(' ')?;
+        let is_cpu = (1..=3).contains(&cpu.len()) && cpu.bytes().all(|b| b.is_ascii_digit());
+        (is_cpu && seconds(inside.trim()).is_some()).then_some(message)
+    };
+    behind().unwrap_or(rest)
 }
 
 /// Whether such a prefix names the first process while it is still the kernel: `(6)[1:swapper/0]`.
@@ -113,6 +124,18 @@ pub(super) fn behind_logger(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::{behind_logger, of_cpu, of_task, source};
+
+    #[test]
+    fn second_stamp_with_the_number_of_the_cpu_is_of_the_prefix() {
+        for (line, message) in [
+            ("(7)[1:swapper/0][    1.447560]@7 clocksource: x", "clocksource: x"),
+            ("(0)[0:swapper][    0.000000]@0 Linux version", "Linux version"),
+            ("(7)[1:swapper/0][    1.447560] clocksource: x", "[    1.447560] clocksource: x"),
+            ("(7)[1:swapper/0][a]@7 x", "[a]@7 x"),
+        ] {
+            assert_eq!(of_task(line), Some(message), "{line}");
+        }
+    }
 
     #[test]
     fn line_of_a_test_runner_is_taken_off_before_the_stamp_of_a_kernel() {

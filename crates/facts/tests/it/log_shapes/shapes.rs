@@ -262,6 +262,10 @@ pub(super) const SHAPES: &[Shape] = &[
     ("logger of Python", |l| {
         format!("2024-03-05 07:25:{:02},123 INFO console: {}", l.second(), l.printk())
     }),
+    ("Anaconda", |l| format!("07:25:{:02},123 INFO kernel:{}", l.second(), l.text)),
+    ("telephone, two stamps", |l| {
+        format!("[{}] (7)[1:swapper/0][{}]@7 {}", l.at(), l.at(), l.text)
+    }),
     // Log stores and clouds
     ("logcli", |l| {
         format!(
