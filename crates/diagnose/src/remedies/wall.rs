@@ -375,9 +375,18 @@ fn counter_rate(plan: &Plan<'_>) -> Option<Offer> {
 }
 
 /// What is next where systemd-timesyncd has no server, or has one that does not answer.
-fn of_timesyncd(asks_nobody: bool) -> Offer {
+fn of_timesyncd(told: Option<&TimeSource>) -> Offer {
     let log = "journalctl -u systemd-timesyncd";
-    if asks_nobody {
+    let nobody = told.is_some_and(|told| told.asks_nobody);
+    if nobody && told.is_some_and(|told| told.has_servers) {
+        return Offer::saying(
+            "make sure that systemd-timesyncd detects the network: it has servers and asks none",
+        )
+        .command("networkctl")
+        .command(log)
+        .command("sudo systemctl restart systemd-timesyncd");
+    }
+    if nobody {
         return Offer::saying(
             "give systemd-timesyncd a server (NTP= in /etc/systemd/timesyncd.conf), and make sure \
                               that it detects the network",
@@ -444,7 +453,7 @@ fn ask_the_daemon(plan: &Plan<'_>) -> Option<Offer> {
         // Its output is in the text: the log and the network show more.
         if name == "systemd-timesyncd" && told.is_some_and(|told| told.asks_nobody || told.asks_one)
         {
-            offer = of_timesyncd(told.is_some_and(|told| told.asks_nobody));
+            offer = of_timesyncd(told);
             break;
         }
         offer = offer.command(command);

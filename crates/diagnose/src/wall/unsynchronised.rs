@@ -22,11 +22,17 @@ fn place(told: &TimeSource) -> Option<&Source> {
 }
 
 /// The text for systemd-timesyncd without a server.
-fn asks_nobody() -> String {
-    "systemd-timesyncd has asked no server (Server n/a, Packet count 0): none is configured (NTP= in \
-     timesyncd.conf), or it believes that the network is down, for example because systemd-networkd is not in \
-     use or does not manage the link (networkctl); a firewall is not the reason"
-        .to_owned()
+fn asks_nobody(told: &TimeSource) -> String {
+    let network = "it believes that the network is down, for example because systemd-networkd is not in use or does \
+                   not manage the link (networkctl); a firewall is not the reason";
+    match told.has_servers {
+        true => format!(
+            "systemd-timesyncd has asked none of its servers: it has only just started, or {network}"
+        ),
+        false => format!(
+            "systemd-timesyncd has asked no server: none is configured (NTP= in timesyncd.conf), or {network}"
+        ),
+    }
 }
 
 /// Seconds up to which a real-time clock that is read to the second agrees.
@@ -134,9 +140,9 @@ impl View<'_> {
             let names = steering.join(", ");
             let silent =
                 self.told.and_then(|(told, _)| told.sources).is_some_and(|(_, ok)| ok == 0);
-            let nobody = self.told.is_some_and(|(told, _)| told.asks_nobody);
+            let nobody = self.told.map(|(told, _)| told).filter(|told| told.asks_nobody);
             let why = match (young, silent) {
-                (false, _) if nobody => asks_nobody(),
+                (false, _) if nobody.is_some() => nobody.map_or_else(String::new, asks_nobody),
                 (true, _) => {
                     format!("{names} runs, and the machine was started less than ten minutes ago")
                 }
@@ -161,7 +167,7 @@ impl View<'_> {
                     "{ok} of the {all} sources of {} answer, and it follows none of them",
                     told.daemon
                 ),
-                None if told.asks_nobody => asks_nobody(),
+                None if told.asks_nobody => asks_nobody(told),
                 None if told.asks_one => ASKS_ONE.to_owned(),
                 None => format!("{} follows no source", told.daemon),
             };

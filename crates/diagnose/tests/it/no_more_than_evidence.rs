@@ -213,8 +213,8 @@ fn time_csr_of_riscv_is_open_unless_firmware_or_an_extension_shows_it() {
 
 #[test]
 fn counter_of_a_mips_processor_is_fast_where_user_space_reads_it() {
-    let boot = |release: &str, processor: &str, line: &str| {
-        why(&format!(
+    let text = |release: &str, processor: &str, line: &str| {
+        format!(
             "[    0.000000] Linux version {release} (a@b) (mips-openwrt-linux-musl-gcc 8.4.0) #0 Thu Jun 24 2021\n\
              [    0.000000] CPU0 revision is: {processor}\n\
              [    0.000000] MIPS: machine is TP-Link Archer C7 v2\n\
@@ -226,8 +226,9 @@ fn counter_of_a_mips_processor_is_fast_where_user_space_reads_it() {
              [    0.000005] sched_clock: 32 bits at 360MHz, resolution 2ns, wraps every 5965232126ns\n\
              [    0.080000] clocksource: Switched to clocksource MIPS\n\
              [    1.200000] init: Console is alive\n"
-        ))
+        )
     };
+    let boot = |release: &str, processor: &str, line: &str| why(&text(release, processor, line));
     let broken = "[    0.000000] Not using R4K clocksource in VDSO due to broken RDHWR\n";
     for (release, processor, line, verdict) in [
         ("5.4.124", "00019750 (MIPS 74Kc)", "", Verdict::Ok),
@@ -242,6 +243,16 @@ fn counter_of_a_mips_processor_is_fast_where_user_space_reads_it() {
         let seen = boot(release, processor, line);
         assert_eq!(seen.verdict, verdict, "{release} {processor} {line} {}", seen.headline);
     }
+    // The counters of the cores are not synchronised with each other: they do not replace the GIC.
+    let clusters = "[    0.000000] VP topology {4,4},{4,4} total 16\n\
+                    [    0.000000] SLUB: HWalign=128, Order=0-3, MinObjects=0, CPUs=16, Nodes=1\n\
+                    [    0.000000] clocksource: GIC: mask: 0xffffffffffffffff max_cycles: 0x2e2049cda, max_idle_ns: 440795202628 ns\n";
+    let gic = text("6.18.0", "0001b031 (MIPS I6500)", clusters);
+    let seen = why(&gic.replace("Switched to clocksource MIPS", "Switched to clocksource GIC"));
+    assert_eq!(seen.verdict, Verdict::Slow, "{}", seen.headline);
+    assert!(!seen.headline.contains("rated above"), "{}", seen.headline);
+    let chosen = seen.remedies.iter().any(|it| it.commands.iter().any(|c| c.contains("MIPS")));
+    assert!(!chosen, "{}", seen.headline);
 }
 
 fn gic(release: &str, topology: &str, up: &str) -> Report {

@@ -20,6 +20,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
     let mut end = begin;
     let mut of_library = is_of_library(head);
     let mut found = Vec::new();
+    // Where all times are zero, there are no shares.
+    let mut has_times = false;
     for number in begin..page.len().min(at + LINES) {
         let line = page.line(number).trim();
         if line.is_empty() {
@@ -31,6 +33,8 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
         if !is_rule && !is_row {
             break;
         }
+        let seconds = line.split_ascii_whitespace().nth(1).map(|word| word.replace(',', "."));
+        has_times |= seconds.and_then(|it| it.parse::<f64>().ok()).is_some_and(|it| it > 0.0);
         let name = line.split_ascii_whitespace().next_back();
         of_library |= name.is_some_and(|name| OF_LIBRARY.contains(&name));
         if let Some(row) = row(line) {
@@ -44,7 +48,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             call: row.name.to_owned(),
             count: row.count,
             us: (row.us > 0.0).then_some(row.us),
-            percent: Some(row.percent),
+            percent: has_times.then_some(row.percent),
             failed: row.failed,
             of_library,
             ..Calls::default()
@@ -186,6 +190,26 @@ mod tests {
             of_library(&format!("{row} 22.10    0.148800         744       200 memcpy\n")),
             [true]
         );
+    }
+
+    #[test]
+    fn table_of_times_that_are_all_zero_has_no_shares() {
+        let shares = |rows: &str| {
+            let text =
+                format!("% time     seconds  usecs/call     calls    errors syscall\n{rows}");
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let read = crate::paste::Pasted::read(&lines, "text");
+            let share = |seen: &Seen| match seen {
+                Seen::Calls(calls) => calls.percent,
+                _ => None,
+            };
+            read.symptoms.iter().map(|one| share(&one.seen)).collect::<Vec<_>>()
+        };
+        let zero = "  0.00    0.000000           0       100           gettimeofday\n";
+        let total = "100.00    0.000000                   100           total\n";
+        assert_eq!(shares(&format!("{zero}{total}")), [None]);
+        let other = " 99.90    0.812345          10     75000           futex\n";
+        assert_eq!(shares(&format!("{other}{zero}")), [Some(0.0)]);
     }
 
     #[test]

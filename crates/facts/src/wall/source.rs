@@ -58,6 +58,8 @@ pub struct TimeSource {
     pub outvoted: Option<Outvoted>,
     /// Whether the daemon sent no packet and has no server (`systemd-timesyncd`).
     pub asks_nobody: bool,
+    /// Whether servers are configured for such a daemon.
+    pub has_servers: bool,
     /// Whether the daemon has a server and sent it packets (`systemd-timesyncd`).
     pub asks_one: bool,
     /// Log lines about the clock other than corrections.
@@ -103,6 +105,7 @@ impl TimeSource {
         self.answering = self.answering.max(other.answering);
         self.disagree = self.disagree.max(other.disagree);
         self.asks_nobody |= other.asks_nobody;
+        self.has_servers |= other.has_servers;
         self.asks_one |= other.asks_one;
         self.outvoted = self.outvoted.take().or(other.outvoted);
         self.add_choice(other.selected, other.rejected);

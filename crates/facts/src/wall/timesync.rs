@@ -33,9 +33,16 @@ impl TimeSource {
             let mut values = lines.iter().filter_map(|line| line.trim().strip_prefix(name));
             values.find_map(|rest| rest.strip_prefix('='))
         };
-        // Both limits are always printed.
-        value("PollIntervalMinUSec")?;
-        value("PollIntervalMaxUSec")?;
+        let has_servers =
+            ["LinkNTPServers", "SystemNTPServers", "RuntimeNTPServers", "FallbackNTPServers"]
+                .iter()
+                .any(|name| value(name).is_some_and(|servers| !servers.is_empty()));
+        // Both limits are always printed; a part of the output has at least the servers.
+        let limits =
+            value("PollIntervalMinUSec").is_some() && value("PollIntervalMaxUSec").is_some();
+        if !limits && !has_servers {
+            return None;
+        }
         let polls = value("PollIntervalUSec")?;
         let has_server = value("ServerName").is_some_and(|name| !name.is_empty())
             || value("ServerAddress").is_some_and(|address| !address.is_empty());
@@ -52,9 +59,13 @@ impl TimeSource {
                 follows: Some(count.is_some_and(|count| count > 0)),
                 ..Self::default()
             }),
-            (false, None) if polls == "0" => {
-                Some(Self { daemon, asks_nobody: true, follows: Some(false), ..Self::default() })
-            }
+            (false, None) if polls == "0" => Some(Self {
+                daemon,
+                asks_nobody: true,
+                has_servers,
+                follows: Some(false),
+                ..Self::default()
+            }),
             _ => None,
         }
     }
@@ -106,7 +117,10 @@ mod tests {
         let limits = ["PollIntervalMinUSec=32s", "PollIntervalMaxUSec=34min 8s"];
         let of = |more: &[&str]| TimeSource::of_properties(&[&limits[..], more].concat());
         let none = of(&["FallbackNTPServers=a.example", "PollIntervalUSec=0"]).unwrap();
-        assert_eq!((none.asks_nobody, none.follows), (true, Some(false)));
+        assert_eq!((none.asks_nobody, none.has_servers, none.follows), (true, true, Some(false)));
+        assert!(!of(&["FallbackNTPServers=", "PollIntervalUSec=0"]).unwrap().has_servers);
+        let part = ["LinkNTPServers=192.0.2.1", "PollIntervalUSec=0"];
+        assert!(TimeSource::of_properties(&part).unwrap().has_servers);
         let server = ["ServerName=a.example", "ServerAddress=192.0.2.1", "PollIntervalUSec=32s"];
         let silent = of(&server).unwrap();
         assert_eq!((silent.asks_one, silent.follows), (true, Some(false)));

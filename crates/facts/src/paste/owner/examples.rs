@@ -23,6 +23,11 @@ fn is_called_example(heading: &str) -> bool {
 
 /// Whether a line is the heading of an output that no machine printed: `*Expected output:*`, `Sample output`.
 pub(super) fn is_example(line: &str) -> bool {
+    // `To see the state, run x. Example output:`
+    let line = match line.trim_end().rsplit_once(". ") {
+        Some((before, last)) if !is_own(before) && last.ends_with([':', '\u{ff1a}']) => last,
+        _ => line,
+    };
     let bare = line.trim().trim_matches(['*', '_', '#', ' ', ':', '\u{ff1a}', '`']).to_lowercase();
     // What a reader is to find: `# for a working host must be:`.
     let is_asked = || {
@@ -42,6 +47,11 @@ pub(super) fn is_example(line: &str) -> bool {
 /// The last line of the output below a heading: the fence or the blank line that ends it.
 pub(super) fn output_below(lines: &[String], at: usize) -> Option<usize> {
     let mut rest = lines.iter().enumerate().skip(at + 1).take(LITERAL);
+    // The heading may be that of the fence itself: ```` ```text title="Expected output" ````.
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    if is_fence(&lines[at]) {
+        return rest.find(|(_, line)| is_fence(line)).map(|(end, _)| end);
+    }
     let (first, line) = rest.find(|(_, line)| !line.trim().is_empty())?;
     let fenced = line.trim_start().starts_with("```");
     let ends = |line: &str| match fenced {
@@ -469,6 +479,14 @@ mod tests {
         let lines: Vec<String> =
             "Expected output:\n  a\nActual output:\n  b".lines().map(str::to_owned).collect();
         assert_eq!(output_below(&lines, 0), Some(1));
+        let lines: Vec<String> = "```text title=\"Expected output\"\n  a\n\n  b\n```\nnext"
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        assert!(is_example(&lines[0]));
+        assert_eq!(output_below(&lines, 0), Some(4));
+        assert!(is_example("To see the state, run `ntpq -pn`. Example output:"));
+        assert!(!is_example("On my machine I ran it. Example output:"));
     }
 
     #[test]
