@@ -25,6 +25,7 @@ mod machines;
 mod mixed;
 mod ntp_tools;
 mod others;
+mod overtaken;
 mod owner;
 mod packets;
 mod parts;
@@ -383,6 +384,7 @@ impl Pasted {
         if out.kernel_lines > 0 && !examples {
             set_back::look(&mut page);
         }
+        overtaken::look(&mut page);
         // Words of a program that writes to a whole log, such as a boot loader, are no writer's.
         if is_whole_log(lines) {
             out.prose = 0;
