@@ -54,7 +54,7 @@ fn prose_about_a_known_problem_gets_the_core_of_its_page() {
         (
             "When the host goes to sleep, the VM time is out of sync.\n",
             "wall-clock-stale-after-restore",
-            "Set it: `chronyc makestep`.",
+            "Set the wall clock with `chronyc makestep`.",
         ),
         ("The guests of Xen have a clock drift.\n", "independent_wallclock", "in each guest"),
     ] {

@@ -126,7 +126,7 @@ pub(super) fn judge(symptom: &Symptom, calls: &Calls, facts: &Facts) -> Judged {
     }
     // A table counts every call of a run: a program that misses the vDSO has many.
     let is_slow = symptom.under.as_deref().is_some_and(names::is_slow_by_nature);
-    if calls.clocks.is_empty() && calls.percent.is_some() && calls.count < FEW && !is_slow {
+    if calls.clocks.is_empty() && calls.of_table && calls.count < FEW && !is_slow {
         return judged
             .proves(
                 "these reads entered the kernel, and no others of this run: calls that the vDSO serves do not show in a trace",

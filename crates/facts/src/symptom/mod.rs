@@ -129,8 +129,11 @@ pub struct Calls {
     pub count: u64,
     /// Mean microseconds of one call, including the cost of the trace, where measured.
     pub us: Option<f64>,
-    /// Percent of the time in system calls, of a table.
+    /// Percent of the time in system calls, of a table with times.
     pub percent: Option<f64>,
+    /// Whether a table counts all calls of a run.
+    #[serde(skip)]
+    pub of_table: bool,
     /// Calls that failed, of a table.
     pub failed: u64,
     /// Calls of a function of the C library (ltrace), which may enter the kernel or not.

@@ -49,6 +49,7 @@ fn read(page: &mut Page<'_>, at: usize) -> usize {
             count: row.count,
             us: (row.us > 0.0).then_some(row.us),
             percent: has_times.then_some(row.percent),
+            of_table: true,
             failed: row.failed,
             of_library,
             ..Calls::default()
