@@ -19,6 +19,7 @@ use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The most words of one command line.
@@ -126,7 +127,7 @@ impl Script {
         if !is_python(document) {
             let mut script = match is_shell(document) {
                 true => Self::read(text),
-                false => Self::read(&unchained(text)),
+                false => Self::read(&spaced(&unchained(text))),
             };
             // Words that were only collected are those of a call.
             let called = powershell::commands(document);
@@ -512,6 +513,32 @@ fn unquoted(word: &Placed) -> Placed {
 }
 
 /// Returns where a statement begins.
+/// Returns a text with blanks in place of the commas between strings that nothing else separates, so that places do not
+/// change: `CMD ["qemu-system-x86_64","-cpu","host"]`. Only lines with a list of strings have them.
+fn spaced(text: &str) -> Cow<'_, str> {
+    const COMMA: &str = "\",\"";
+    if !text.contains(COMMA) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = text.to_owned();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let list = line.contains("[\"") && names_program(line);
+        for (at, _) in line.match_indices(COMMA).filter(|_| list) {
+            let before = line.get(..at).and_then(|it| it.chars().next_back());
+            let after = line.get(at + COMMA.len()..).and_then(|it| it.chars().next());
+            // A string that is only a comma.
+            let alone =
+                |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "([{+,=)]}".contains(c));
+            if !alone(before) && !alone(after) {
+                out.replace_range(start + at + 1..start + at + 2, " ");
+            }
+        }
+        start += line.len();
+    }
+    Cow::Owned(out)
+}
+
 pub(crate) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
