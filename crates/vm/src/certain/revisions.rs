@@ -12,6 +12,8 @@ const SYSTEMS: &str =
 /// Commands before another one that run it with its arguments unchanged.
 const RUNNERS: &str = "sudo doas exec command time nice ionice env timeout stdbuf setsid nohup chronic builtin if while \
     until then do else ! {";
+/// Options of these whose value is the next word.
+const OF_RUNNERS: &str = "-u --user -g --group -k -s -C -h -p -r -t -U";
 /// Subcommands of git that compare the files of the work tree, or need or make it equal to a revision (git(1)).
 const OF_GIT: &str =
     "diff status diff-index diff-files difftool update-index stash rebase cherry-pick revert";
@@ -79,7 +81,7 @@ impl Around<'_> {
                     return false;
                 };
                 let text = word.text.as_str();
-                let value = last.text.starts_with('-') && !listed(SYSTEMS, base(text));
+                let value = listed(OF_RUNNERS, &last.text) && !listed(SYSTEMS, base(text));
                 text.starts_with('-')
                     || value
                     || text.contains('=')
@@ -132,7 +134,7 @@ impl Around<'_> {
 
     fn asked(&self, name: &str, words: &[&str], here: &dyn Fn() -> bool) -> Option<String> {
         let found = || Some(format!("{name} compares or replaces changed files"));
-        // The first word that is no option and no value of one, and the words after it.
+        // The first word that is neither an option nor the value of one, and the words after it.
         let first = |with_value: &str| {
             let mut at = 0;
             while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
@@ -375,6 +377,8 @@ mod tests {
             "git lfs pull\ngit submodule update --init\nRUN",
             "git $OPTIONS clone https://example.org/x\nRUN",
             "sudo apt-get install -y git status\nRUN",
+            "sudo -E apt-get -y install git qemu-utils\nRUN",
+            "sudo pacman -S git qemu\nRUN",
             "command -v git diff\nRUN",
             "hg -R linux status\nRUN",
             "hg update\nRUN",

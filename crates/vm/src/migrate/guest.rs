@@ -104,7 +104,7 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
-    /// A domain of libvirt in Nix.
+    /// A libvirt domain in Nix.
     #[error(
         "it is a libvirt domain in Nix, whose functions may change it; give the domain that they make, as `virsh dumpxml \
          GUEST` prints it"

@@ -80,7 +80,7 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
     })
 }
 
-/// Whether a machine of KubeVirt certainly has neither kvm-clock nor the page of Hyper-V. Source: KubeVirt,
+/// Whether a KubeVirt machine certainly has neither kvm-clock nor the page of Hyper-V. Source: KubeVirt,
 /// pkg/virt-launcher/virtwrap/converter, Convert_v1_Clock_To_api_Clock(), Convert_v1_FeatureKVM.
 fn kubevirt_hides(domain: &Node) -> bool {
     let timer = |name: &str| domain.at(&["clock", "timer", name]);

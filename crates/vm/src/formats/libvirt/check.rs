@@ -76,7 +76,7 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
     out
 }
 
-/// Adapts the findings about a domain of QEMU that neither KVM nor the emulator runs: it has no clock of KVM that a
+/// Adapts the findings about a QEMU domain that neither KVM nor the emulator runs: it has no clock of KVM that a
 /// setting could take, no page of Hyper-V, and libvirt's own settings of these reach no guest.
 fn of_foreign(domain: &Domain<'_>, out: &mut Vec<Finding>) {
     out.retain(|finding| !listed(OF_KVM, finding.rule.id));

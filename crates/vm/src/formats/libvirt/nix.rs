@@ -44,7 +44,9 @@ pub(crate) fn judge(document: &Document) -> Option<Report> {
     let timers = timers(text);
     if !domains.is_empty() {
         let of = |domain: &Item| {
-            let own = |(_, at): &&(Pairs, Range<usize>)| domain.span.contains(&at.start);
+            // The clock of the only domain may be beside it: `let clock = { ... }; in { inherit clock; }`.
+            let beside = domains.len() == 1 && domain.at(&["clock"]).is_some_and(Item::is_open);
+            let own = |(_, at): &&(Pairs, Range<usize>)| beside || domain.span.contains(&at.start);
             whole(document, domain, timers.iter().filter(own).cloned().collect())
         };
         return together(domains.iter().filter_map(of));
@@ -101,8 +103,8 @@ fn is_merged(text: &str, span: &Range<usize>) -> bool {
     front.ends_with("//") || back.starts_with("//")
 }
 
-/// The name of a domain that another line of the file gives: `let name = "win11"; in { inherit name; }`. It may be another
-/// one, so it is a hint.
+/// The name of a domain that another line of the file gives: `let name = "win11"; in { inherit name; }`. Another line may
+/// give another one, so it is a hint.
 fn named_elsewhere(text: &str, domain: &Item) -> Option<String> {
     let item = domain.at(&["name"]).filter(|it| it.is_open())?;
     let written = text.get(item.span.clone()).unwrap_or_default().trim();
@@ -171,9 +173,18 @@ fn domains(text: &str) -> Vec<Item> {
     let sets = found.into_iter().filter_map(|at| set(text, at));
     // A set of another program may have a type.
     let parts = ["name", "memory", "vcpu", "os", "cpu", "features", "devices", "clock"];
+    // Machines of other programs have plain numbers.
+    let shapes: [&[&str]; 5] = [
+        &["clock"],
+        &["os", "type"],
+        &["memory", "count"],
+        &["vcpu", "count"],
+        &["devices", "emulator"],
+    ];
     let is = |domain: &Item| {
         domain.at(&["type"]).and_then(Item::text).is_some_and(|kind| listed(TYPES, kind))
             && parts.iter().filter(|part| domain.at(&[part]).is_some()).count() >= 2
+            && shapes.iter().any(|path| domain.at(path).is_some())
     };
     sets.filter(is).collect()
 }
@@ -416,6 +427,8 @@ mod tests {
                 "{text}"
             );
         }
+        let other = "{ type = \"kvm\"; name = \"a\"; memory = 2048; vcpu = 2; }\n";
+        assert_eq!(Kind::detect("vm.nix", other), None);
         let service = alone.replace("kvm", "simple");
         assert_eq!(Kind::detect("vm.nix", &service), None);
         let off = whole("false", "", "").replace("win11", "debian");
@@ -463,6 +476,9 @@ mod tests {
         let (guest, ids) = of(&own, "name = \"win11\";", "inherit clock;");
         assert_eq!(guest, Guest::Windows);
         assert!(!ids.contains(&"lv-hpet-default-on") && !ids.contains(&"lv-hypervclock-missing"));
+        let on = clock.replace("\"rtc\"; tickpolicy = \"catchup\"", "\"hpet\"; present = true");
+        let (_, ids) = of(&format!("let {on} in "), "name = \"win11\";", "inherit clock;");
+        assert!(ids.contains(&"lv-hpet-on"), "{ids:?}");
         let (_, ids) = of("let base = { }; in base // ", "name = \"win11\";", "");
         assert!(!ids.contains(&"lv-hpet-default-on") && !ids.contains(&"lv-hypervclock-missing"));
         let (_, ids) = of("", "name = \"win11\";", clock);

@@ -36,7 +36,11 @@ fn is_cpu(word: &Placed) -> bool {
 /// `#{cpu}`, `%s`, `{}`, `<%= cpu %>`, `@CPU@`, `__CPU__`, `!CPU!`, `$$CPU`. No model or property of QEMU has such letters.
 pub(super) fn unfilled(value: &Placed) -> Placed {
     let open = |text: &str| {
-        text.contains(['$', '#', '{', '}', '%', '<', '>', '@', '!']) || text.starts_with("__")
+        // Names that are shown to the guest may have any letters.
+        let name = text.split('=').next().unwrap_or_default().replace('_', "-");
+        !listed("model-id hv-vendor-id vendor", &name)
+            && (text.contains(['$', '#', '{', '}', '%', '<', '>', '@', '!'])
+                || text.starts_with("__"))
     };
     let text = value.as_str();
     if !text.split(',').any(open) {

@@ -13,13 +13,13 @@ use super::line::Line;
 use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
 use super::reach::Reach;
+use super::spaced::spaced;
 use super::variables::Variables;
 use super::{machine, manifest, nix, powershell, python, together};
 use crate::certain::{is_python, is_shell, is_yaml};
 use crate::document::Document;
 use crate::placed::{Placed, UNKNOWN};
 use crate::shell::{Piece, Statement, Word, is_unit, name_length, statements};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The most words of one command line.
@@ -513,32 +513,6 @@ fn unquoted(word: &Placed) -> Placed {
 }
 
 /// Returns where a statement begins.
-/// Returns a text with blanks in place of the commas between strings that nothing else separates, so that places do not
-/// change: `CMD ["qemu-system-x86_64","-cpu","host"]`. Only lines with a list of strings have them.
-fn spaced(text: &str) -> Cow<'_, str> {
-    const COMMA: &str = "\",\"";
-    if !text.contains(COMMA) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = text.to_owned();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let list = line.contains("[\"") && names_program(line);
-        for (at, _) in line.match_indices(COMMA).filter(|_| list) {
-            let before = line.get(..at).and_then(|it| it.chars().next_back());
-            let after = line.get(at + COMMA.len()..).and_then(|it| it.chars().next());
-            // A string that is only a comma.
-            let alone =
-                |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || "([{+,=)]}".contains(c));
-            if !alone(before) && !alone(after) {
-                out.replace_range(start + at + 1..start + at + 2, " ");
-            }
-        }
-        start += line.len();
-    }
-    Cow::Owned(out)
-}
-
 pub(crate) fn begin(statement: &Statement) -> usize {
     statement.words.first().map_or(0, |word| word.span.start)
 }
@@ -549,6 +523,6 @@ pub(crate) fn end(statement: &Statement) -> usize {
 }
 
 /// Returns whether a text may contain the name of QEMU.
-fn names_program(text: &str) -> bool {
+pub(super) fn names_program(text: &str) -> bool {
     text.contains("qemu-system-") || text.contains("qemu-kvm")
 }
