@@ -1,6 +1,7 @@
 //! Detects files that read, compare or check their own text: any change of such a file also has
 //! another effect.
 
+use super::signed::{is_input, is_timed, is_verifier, timed, verifies};
 use super::understood::words;
 use crate::comments;
 use crate::document::Document;
@@ -17,16 +18,15 @@ const PRINTS: &str = "echo printf logger exit return : true";
 
 /// Commands that read or compare files.
 pub(super) const READERS: &str = "cat tac head tail sed awk gawk mawk grep egrep fgrep zgrep perl python python3 md5sum sha1sum \
-    sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum md5 sha256 openssl gpg gpgv signify \
-    minisign cmp diff comm wc stat od xxd hexdump base64 git tar cpio rsync dd tee patch ed ex source . mapfile \
+    sha224sum sha256sum sha384sum sha512sum shasum sha3sum b2sum b3sum xxhsum cksum sum md5 sha256 rhash hashdeep md5deep \
+    sha1deep sha256deep nix-hash mtree openssl gpg gpgv signify minisign cmp diff comm wc stat od xxd hexdump base64 git tar cpio rsync dd tee patch ed ex source . mapfile \
     readarray read";
 
 /// Commands that check files by a list.
-const CHECKS: &str =
-    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum xxhsum cksum sum";
+const CHECKS: &str = "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum shasum sha3sum b2sum b3sum xxhsum cksum sum rhash";
 
 /// Marks of the script's own name.
-const OWN_NAMES: [&str; 3] = ["$0", "${0", "BASH_SOURCE"];
+pub(super) const OWN_NAMES: [&str; 3] = ["$0", "${0", "BASH_SOURCE"];
 
 /// The limit of places with the script's own name that are checked.
 const MOST_MARKS: usize = 256;
@@ -71,11 +71,20 @@ pub(super) fn own_text(document: &Document, script: &Script) -> Result<(), Strin
         let own = base(&document.name.replace('\\', "/")).to_owned();
         let named = |word: &Word| word.literal().is_some_and(|text| base(text) == own);
         let files = command.words.iter().chain(command.redirects.iter().map(|(_, to)| to));
-        if is_reader(command) && files.into_iter().any(named) {
+        let takes = is_reader(command) || is_timed(command);
+        let input = |(sign, to): &(String, Word)| is_input(sign) && named(to);
+        if takes && files.into_iter().any(named) || command.redirects.iter().any(input) {
             return said(at, "the command may read the script itself");
         }
+        // From the standard input, the script has no name.
+        if !matches!(own.as_str(), "" | "-") && verifies(command, &own) {
+            return said(at, "a signature is checked, which may be that of the script");
+        }
     }
-    Ok(())
+    match timed(text, script, &names, base(&document.name.replace('\\', "/"))) {
+        Some(at) => said(at, "the script compares the time of its own file"),
+        None => Ok(()),
+    }
 }
 
 /// How a script uses its own name.
@@ -106,6 +115,7 @@ fn use_of<'s>(text: &str, script: &'s Script, at: usize) -> Own<'s> {
         match name {
             "dirname" if inside => return Own::Name,
             "basename" if inside => short = true,
+            _ if inside && is_timed(command) => return Own::Read,
             _ if inside && (listed(NAMES_ONLY, name) || only_prints(text, script, name)) => {}
             _ if inside && short && !is_reader(command) => {}
             _ => return Own::Read,
@@ -176,7 +186,7 @@ fn reads<'s>(command: &'s Command, names: &mut HashSet<&'s str>) -> bool {
     }
     let used = command.words.iter().any(|word| has(word, names));
     let input = command.redirects.iter().any(|(sign, to)| sign.ends_with('<') && has(to, names));
-    input || used && is_reader(command)
+    input || used && (is_reader(command) || is_timed(command) || is_verifier(command))
 }
 
 fn is_reader(command: &Command) -> bool {

@@ -444,7 +444,7 @@ fn tells_version(command: &Command) -> bool {
         matches!(
             word.text.as_str(),
             "-version" | "--version" | "-help" | "--help" | "-h" | "help" | "?"
-        )
+        ) || word.text.ends_with(",help")
     };
     command.words.iter().any(asks)
 }

@@ -23,8 +23,6 @@ const LANGUAGES: &str = "python python2 python3 perl ruby node php";
 const LISTS: [&str; 8] =
     ["glob", "os.walk", "listdir", "scandir", "iterdir", "opendir", "readdir", "Dir["];
 const OPENS: [&str; 7] = ["open(", "read", "getsize", "stat(", "st_size", "-s ", "hashlib"];
-/// Subcommands of git that compare the files of the work tree, or replace them (git(1)).
-const OF_GIT: &str = "diff status diff-index diff-files update-index stash";
 /// The limit of variables that are followed, and of words that are compared.
 const MOST: usize = 4096;
 
@@ -38,6 +36,10 @@ pub(super) fn looks_around(document: &Document, script: &Script) -> Result<(), S
     let found = script.commands.iter().find_map(|command| {
         let what = around.looks(command)?;
         Some((command.span.start, what))
+    });
+    let found = found.or_else(|| {
+        let at = around.timed_each()?;
+        Some((at, "the times of files are compared".to_owned()))
     });
     let found = found.or_else(|| {
         let runs = |it: &Command| program(it).is_some_and(|(_, name)| listed(LANGUAGES, name));
@@ -61,14 +63,14 @@ pub(super) fn looks_around(document: &Document, script: &Script) -> Result<(), S
 }
 
 /// The script among the files of its directory.
-struct Around<'a> {
-    script: &'a Script,
+pub(super) struct Around<'a> {
+    pub(super) script: &'a Script,
     /// Its path as it was given, and its name.
     path: String,
-    name: String,
+    pub(super) name: String,
     /// Variables with the script's own directory, or with a name of each of its files in turn.
     own: HashSet<&'a str>,
-    each: HashSet<&'a str>,
+    pub(super) each: HashSet<&'a str>,
 }
 
 impl<'a> Around<'a> {
@@ -99,6 +101,9 @@ impl<'a> Around<'a> {
 
     /// Returns a description of what a command looks at, if the script may be a part of it.
     fn looks(&self, command: &Command) -> Option<String> {
+        if let Some(what) = self.revises(command) {
+            return Some(what);
+        }
         let (at, name) = program(command)?;
         let arguments = command.words.get(at + 1..).unwrap_or_default();
         let here = || !self.is_elsewhere(command);
@@ -125,15 +130,6 @@ impl<'a> Around<'a> {
             {
                 files("packs the files of a directory")
             }
-            "git" if here() => {
-                looks_of_git(arguments).then(|| "git compares or replaces changed files".to_owned())
-            }
-            "hg" | "svn" if here() => {
-                let asked = arguments.iter().find(|it| !it.text.starts_with('-'))?;
-                listed("status st diff di id identify revert", &asked.text)
-                    .then(|| format!("{name} compares or replaces changed files"))
-            }
-            "svnversion" if here() => files("compares changed files"),
             "rpm" | "dpkg" => {
                 let verifies = |it: &Word| it.text.starts_with("-V") || it.text == "--verify";
                 arguments.iter().any(verifies).then(|| format!("{name} compares installed files"))
@@ -146,14 +142,13 @@ impl<'a> Around<'a> {
             "sh" | "bash" | "dash" | "eval" => arguments
                 .iter()
                 .filter(|word| word.text.contains(' '))
-                .any(|word| run_text_asks_git(&word.text))
-                .then(|| "git compares or replaces changed files".to_owned()),
-            _ => None,
+                .find_map(|word| self.text_revises(&word.text)),
+            _ => self.summed(command, name, arguments, &here),
         }
     }
 
     /// Returns whether the script has gone to another directory before a command.
-    fn is_elsewhere(&self, command: &Command) -> bool {
+    pub(super) fn is_elsewhere(&self, command: &Command) -> bool {
         let commands = &self.script.commands;
         let before = commands.partition_point(|it| it.span.start < command.span.start);
         let moves = |it: &&Command| {
@@ -170,7 +165,7 @@ impl<'a> Around<'a> {
     }
 
     /// Returns whether a text names the script's own directory, or one above it.
-    fn is_own(&self, text: &str) -> bool {
+    pub(super) fn is_own(&self, text: &str) -> bool {
         let mut text = text;
         if text == "/" {
             return true;
@@ -222,19 +217,19 @@ impl<'a> Around<'a> {
     }
 
     /// Whether one of the words names files, and the script is among them.
-    fn named(&self, arguments: &[Word]) -> bool {
+    pub(super) fn named(&self, arguments: &[Word]) -> bool {
         let each = |word: &Word| word.uses.iter().any(|it| self.each.contains(it.name.as_str()));
         arguments.iter().take(MOST).any(|word| self.is_file(word) || each(word))
     }
 
     /// Whether one of the words names files or directories, and the script is among them.
-    fn taken(&self, arguments: &[Word]) -> bool {
+    pub(super) fn taken(&self, arguments: &[Word]) -> bool {
         let directory = |word: &Word| !word.text.starts_with('-') && self.is_own(&word.text);
         self.named(arguments) || arguments.iter().take(MOST).any(directory)
     }
 
     /// As [`Self::taken`]; no name at all is the directory in which the command runs.
-    fn reached(&self, arguments: &[Word]) -> bool {
+    pub(super) fn reached(&self, arguments: &[Word]) -> bool {
         let options = |word: &Word| word.text.starts_with('-');
         if arguments.iter().any(|word| word.text == "-d" || word.text == "--directory") {
             return self.named(arguments);
@@ -276,7 +271,7 @@ impl<'a> Around<'a> {
     }
 
     /// Whether the names that `xargs` reads are those of the script's own directory.
-    fn is_fed(&self, command: &Command) -> bool {
+    pub(super) fn is_fed(&self, command: &Command) -> bool {
         let Some(Input::Pipe(range)) = &command.input else { return false };
         let commands = &self.script.commands;
         let first = commands.partition_point(|it| it.span.start < range.start);
@@ -316,7 +311,7 @@ fn is_looking(word: &str) -> bool {
 }
 
 /// Whether the output of a command goes to something other than a terminal.
-fn is_used(command: &Command) -> bool {
+pub(super) fn is_used(command: &Command) -> bool {
     let kept = |(sign, to): &(String, Word)| {
         let to = to.text.as_str();
         sign.contains('>')
@@ -385,44 +380,13 @@ fn sees(arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether the words of git compare the files of the work tree with those of the repository, or undo changes.
-fn looks_of_git(arguments: &[Word]) -> bool {
-    let has = |names: &str| arguments.iter().any(|word| listed(names, &word.text));
-    let mut rest = arguments.iter();
-    let Some(asked) = rest.find(|word| !word.text.starts_with('-') || word.text == "-C") else {
-        return false;
-    };
-    // Another directory, or a revision with another one.
-    if asked.text == "-C" || has("--cached --staged --no-index") {
-        return false;
-    }
-    match asked.text.as_str() {
-        "describe" => arguments
-            .iter()
-            .any(|word| ["--dirty", "--broken"].iter().any(|it| word.text.starts_with(it))),
-        "ls-files" => has("-m --modified -d --deleted"),
-        "pull" => has("--rebase -r"),
-        "reset" => has("--hard --merge --keep"),
-        "rebase" => true,
-        name => listed(OF_GIT, name),
-    }
-}
-
-/// Whether a text that is run has a command of git that compares the files of the work tree.
-fn run_text_asks_git(text: &str) -> bool {
-    ["git diff", "git status", "git describe --dirty", "git ls-files -m"]
-        .iter()
-        .any(|it| text.contains(it))
-        && !text.contains("cd ")
-}
-
 /// Whether the text of a program lists a directory and looks at files.
 fn lists_and_opens(text: &str) -> bool {
     LISTS.iter().any(|it| text.contains(it)) && OPENS.iter().any(|it| text.contains(it))
 }
 
 /// Whether a pattern of names, with `*`, `?` and `[...]`, matches a name; brackets match any character.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts: Vec<char> = Vec::new();
     let mut letters = pattern.chars();
     while let Some(c) = letters.next() {

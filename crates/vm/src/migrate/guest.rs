@@ -104,6 +104,12 @@ pub enum GuestError {
          another host (xen-tscmode(7)); `clocksmith vm lint` judges that"
     )]
     Xen,
+    /// A libvirt domain in Nix.
+    #[error(
+        "it is a libvirt domain in Nix, whose functions may change it; give the domain that they make, as `virsh dumpxml \
+         GUEST` prints it"
+    )]
+    Nix,
     /// A libvirt domain of another hypervisor: the domain's type.
     #[error(
         "it is a libvirt domain of type '{0}'; this decides only about the clocks of QEMU and KVM (type='kvm' or 'qemu'), \
@@ -149,6 +155,9 @@ pub fn parse(text: &str) -> Result<Guest, GuestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim_start().starts_with('<') {
         return clock_of_domain(text);
+    }
+    if libvirt::nix::decides(text) {
+        return Err(GuestError::Nix);
     }
     match Kind::detect("", text) {
         Some(Kind::Kubevirt) => other::of_kubevirt(text),
@@ -213,6 +222,8 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     let domain = domains.first().filter(|domain| domain.element.is_some());
     let domain = domain.ok_or(GuestError::Kind)?;
     match domain.driver() {
+        _ if domain.is_untyped() => return Err(GuestError::Broken(UNTYPED.to_owned())),
+        _ if domain.is_container() => return Err(GuestError::Driver("lxc".to_owned())),
         Driver::Xen => return Err(GuestError::Xen),
         _ if domain.is_foreign() => return Err(GuestError::Driver(domain.kind.clone())),
         _ if !domain.x86() => return Err(GuestError::Foreign),
@@ -250,6 +261,9 @@ pub(crate) fn clock_of_domain(text: &str) -> Result<Guest, GuestError> {
     }
     Ok(guest)
 }
+
+/// The message about a domain without a type (libvirt, src/conf/domain_conf.c, virDomainDefParseXML()).
+const UNTYPED: &str = "its <domain> has no type=, which libvirt requires; give the domain as `virsh dumpxml GUEST` prints it";
 
 /// Returns whether a domain certainly gives its guest no clock of the hypervisor, by libvirt's own elements.
 fn clockless(domain: &Domain<'_>) -> bool {

@@ -74,10 +74,23 @@ pub(super) fn of_kubevirt(text: &str) -> Result<Guest, GuestError> {
         frequency,
         reenlightenment,
         emulated: false,
-        clockless: false,
+        clockless: !elsewhere && kubevirt_hides(domain),
         device,
         sev,
     })
+}
+
+/// Whether a KubeVirt machine certainly has neither kvm-clock nor the page of Hyper-V. Source: KubeVirt,
+/// pkg/virt-launcher/virtwrap/converter, Convert_v1_Clock_To_api_Clock(), Convert_v1_FeatureKVM.
+fn kubevirt_hides(domain: &Node) -> bool {
+    let timer = |name: &str| domain.at(&["clock", "timer", name]);
+    let truth =
+        |node: Option<&Node>, key: &str| node.and_then(|it| it.at(&[key])).and_then(Node::truth);
+    let off = truth(timer("kvm"), "present") == Some(false)
+        || truth(domain.at(&["features", "kvm"]), "hidden") == Some(true);
+    let page = timer("hyperv").is_some() && truth(timer("hyperv"), "present") != Some(false)
+        || domain.at(&["features", "hypervPassthrough"]).is_some();
+    off && !page
 }
 
 /// Reads a Proxmox VE machine. The `-cpu` in its `args:` applies. Without one, the guest has neither invtsc nor a fixed
@@ -123,10 +136,21 @@ pub(crate) fn of_proxmox(text: &str) -> Result<Guest, GuestError> {
         frequency: Frequency::Absent,
         reenlightenment: false,
         emulated,
-        clockless: false,
+        clockless: !custom && proxmox_hides(of("cpu"), of("ostype")),
         device,
         sev,
     })
+}
+
+/// Whether `cpu: host,hidden=1` hides KVM from a guest to which Proxmox VE gives no page of Hyper-V, because it is not
+/// Windows. Source: qemu-server, PVE/QemuServer/CPUConfig.pm, get_cpu_options(), `kvm=off`, and get_hyperv_enlightenments().
+fn proxmox_hides(cpu: Option<&str>, system: Option<&str>) -> bool {
+    let hidden = cpu.is_some_and(|cpu| {
+        cpu.split(',').any(|part| {
+            matches!(part.trim(), "hidden=1" | "hidden=on" | "hidden=yes" | "hidden=true")
+        })
+    });
+    hidden && !system.is_some_and(|it| it.starts_with('w'))
 }
 
 #[cfg(test)]
@@ -173,6 +197,42 @@ mod tests {
         for text in [script, play, model] {
             assert_eq!(parse(text), Err(GuestError::Maker), "{text}");
         }
+    }
+
+    #[test]
+    fn guest_without_kvmclock_has_no_page_that_could_move() {
+        let vm = |inside: &str| {
+            let text = format!(
+                "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nspec:\n  template:\n    spec:\n      domain:\n        devices: {{}}\n{inside}"
+            );
+            parse(&text).unwrap().clockless
+        };
+        let timers = |more: &str| {
+            format!("        clock:\n          timer:\n            kvm: {{present: false}}\n{more}")
+        };
+        assert!(vm(&timers("")) && vm("        features:\n          kvm: {hidden: true}\n"));
+        assert!(!vm("") && !vm(&timers("            hyperv: {}\n")));
+        assert!(!vm(&timers("").replace("false", "true")));
+        let pve = |cpu: &str, system: &str| {
+            let text = format!("name: a\nostype: {system}\ncores: 2\nmemory: 512\ncpu: {cpu}\n");
+            parse(&text).unwrap().clockless
+        };
+        assert!(pve("host,hidden=1", "l26") && pve("cputype=host,hidden=1", "other"));
+        assert!(
+            !pve("host,hidden=1", "win11") && !pve("host", "l26") && !pve("host,hidden=0", "l26")
+        );
+    }
+
+    #[test]
+    fn domain_of_nix_is_no_domain_of_xen() {
+        let set = "{ ... }: {\n  type = \"kvm\";\n  name = \"a\";\n  memory = { count = 2; };\n  vcpu.count = 2;\n  CLOCK\n  devices.disk = [\n    a\n  ];\n}\n";
+        for clock in ["", "clock = { offset = \"utc\"; };"] {
+            assert_eq!(parse(&set.replace("CLOCK", clock)), Err(GuestError::Nix), "{clock}");
+        }
+        assert_eq!(
+            parse(&set.replace("kvm", "service").replace("CLOCK", "")),
+            Err(GuestError::Kind)
+        );
     }
 
     #[test]

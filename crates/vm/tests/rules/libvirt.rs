@@ -314,8 +314,8 @@ fn libvirt_mends_in_the_files_own_style() {
     );
     mended(
         kind,
-        "<domain>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t</clock>\r\n</domain>\r\n",
-        "<domain>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t\t<timer name='hypervclock' present='yes'/>\r\n\t</clock>\r\n</domain>\r\n",
+        "<domain type='kvm'>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t</clock>\r\n</domain>\r\n",
+        "<domain type='kvm'>\r\n\t<features><hyperv><stimer state='on'/></hyperv></features>\r\n\t<clock offset='utc'>\r\n\t\t<timer name='pit' tickpolicy='delay'/> <!-- stays -->\r\n\t\t<timer name='hypervclock' present='yes'/>\r\n\t</clock>\r\n</domain>\r\n",
     );
     mended(
         kind,
@@ -735,4 +735,63 @@ fn libvirt_domain_of_hvf_has_no_clock_of_kvm() {
     assert!(summary(&text).contains("stays on kvm-clock"));
     let hvf = summary(&text.replace("type='kvm'", "type='hvf'"));
     assert!(hvf.contains("no kvm-clock"), "{hvf}");
+}
+
+#[test]
+fn domain_that_kvm_does_not_run_has_no_clock_of_kvm() {
+    let off = "  <clock offset='utc'><timer name='kvmclock' present='no'/></clock>\n";
+    let text = domain("debian", "", PLAIN_CPU, off, "").replace("type='kvm'", "type='hvf'");
+    let report = lint(&document(Kind::Libvirt, &text)).unwrap();
+    let found: Vec<_> = report.findings.iter().map(|it| it.rule.id).collect();
+    assert!(!found.iter().any(|id| id.starts_with("lv-kvmclock")), "{found:?}");
+    mended(Kind::Libvirt, &text, &text);
+    let kvm = text.replace("type='hvf'", "type='kvm'");
+    let report = lint(&document(Kind::Libvirt, &kvm)).unwrap();
+    assert!(report.findings.iter().any(|it| it.rule.id == "lv-kvmclock-off-no-invtsc"));
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_500_000_000) };
+    let fixed = fix(&document(Kind::Libvirt, &text), &choices).unwrap();
+    assert_eq!(fixed.document.text.as_str(), text);
+    assert!(
+        fixed.undecided.iter().any(|why| why.contains("other clocks")),
+        "{:?}",
+        fixed.undecided
+    );
+    // Windows gets no page there either.
+    let windows = text.replace("debian", "win11");
+    let windows = document(Kind::Libvirt, &windows).with_guest(Some(clocksmith_vm::Guest::Windows));
+    assert!(lint(&windows).unwrap().findings.iter().all(|it| it.edits.is_empty()));
+}
+
+#[test]
+fn domain_without_a_type_is_judged_in_part_and_never_changed() {
+    let clock = "  <clock offset='utc'><timer name='kvmclock' present='no'/></clock>\n";
+    let text =
+        domain("debian", "", PLAIN_CPU, clock, "").replace("<domain type='kvm'>", "<domain>");
+    let report = lint(&document(Kind::Libvirt, &text)).unwrap();
+    assert!(report.partial);
+    for id in ["lv-no-invtsc", "lv-hpet-default-on"] {
+        assert!(report.findings.iter().all(|it| it.rule.id != id), "{id}");
+    }
+    let off = report.findings.iter().find(|it| it.rule.id == "lv-kvmclock-off-no-invtsc").unwrap();
+    assert!(off.left.as_deref().is_some_and(|why| why.contains("no type=")), "{:?}", off.left);
+    mended(Kind::Libvirt, &text, &text);
+    let choices = Choices { invtsc: true, tsc_frequency: Some(2_500_000_000) };
+    assert_eq!(
+        fix(&document(Kind::Libvirt, &text), &choices).unwrap().document.text.as_str(),
+        text
+    );
+    let windows = document(Kind::Libvirt, &text).with_guest(Some(clocksmith_vm::Guest::Windows));
+    assert_eq!(fix(&windows, &Choices::default()).unwrap().document.text.as_str(), text);
+    assert!(clocksmith_vm::migrate::guest::parse(&text).is_err());
+    // A container.
+    for kind in ["<domain>", "<domain type='kvm'>"] {
+        let text = format!(
+            "{kind}\n  <name>c1</name>\n  <memory>1024</memory>\n  <os><type>exe</type><init>/bin/sh</init></os>\n</domain>\n"
+        );
+        assert!(lint(&document(Kind::Libvirt, &text)).unwrap().findings.is_empty());
+        let windows =
+            document(Kind::Libvirt, &text).with_guest(Some(clocksmith_vm::Guest::Windows));
+        assert_eq!(fix(&windows, &Choices::default()).unwrap().document.text.as_str(), text);
+        assert!(clocksmith_vm::migrate::guest::parse(&text).is_err());
+    }
 }

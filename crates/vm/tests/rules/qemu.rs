@@ -805,6 +805,80 @@ fn option_of_the_hpet_is_removed_where_the_machine_has_none() {
 }
 
 #[test]
+fn list_of_what_a_machine_has_starts_none() {
+    for line in ["-M q35,help", "-cpu host,help", "-device virtio-net-pci,help -enable-kvm -m 1G"] {
+        let text = format!(
+            "#!/bin/bash\nqemu-system-x86_64 {line} | grep -q hpet && echo yes\nqemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu host,+invtsc -m 1G\n"
+        );
+        let found = ids(Kind::Qemu, &text);
+        assert!(
+            found.iter().all(|it| !matches!(it.0, "q-emulated" | "q-hpet-default-on")),
+            "{line}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn list_of_strings_without_blanks_is_a_command_line() {
+    for text in [
+        "FROM debian\nCMD [\"qemu-system-x86_64\",\"-enable-kvm\",\"-cpu\",\"host,kvmclock=off\",\"-m\",\"2G\",\"-hda\",\"debian.img\"]\n",
+        "FROM debian\nENTRYPOINT [\"sh\",\"-c\",\"exec qemu-system-x86_64 -enable-kvm -cpu host,kvmclock=off -m 2G -hda debian.img\"]\n",
+    ] {
+        let document = Document::of_kind("Dockerfile", text.as_bytes(), Kind::Qemu).unwrap();
+        let report = lint(&document).unwrap();
+        let found: Vec<_> = report.findings.iter().map(|it| it.rule.id).collect();
+        assert!(found.contains(&"q-kvmclock-off-no-invtsc"), "{found:?}");
+        assert!(report.findings.iter().all(|it| it.edits.is_empty()));
+    }
+    let json = "{\"cmd\":[\"qemu-system-x86_64\",\"-enable-kvm\",\"-cpu\",\"host,kvmclock=off\",\"-m\",\"2G\",\"-hda\",\"debian.img\"]}\n";
+    let document = Document::of_kind("a.json", json.as_bytes(), Kind::Qemu).unwrap();
+    let report = lint(&document).unwrap();
+    assert!(report.findings.iter().any(|it| it.rule.id == "q-kvmclock-off-no-invtsc"));
+    // A string that is only a comma is no separator.
+    let joined = "a := [][\"\"]\nrun(strings.Join([\"qemu-system-x86_64\", \"-enable-kvm\", \"-m\", \"1G\", \"-cpu\", \"host\" + \",\" + \"kvmclock=off\"]))\n";
+    let document = Document::of_kind("a.go", joined.as_bytes(), Kind::Qemu).unwrap();
+    assert!(lint(&document).is_ok());
+}
+
+#[test]
+fn placeholder_of_another_language_in_a_cpu_is_not_known() {
+    for (name, filled) in [
+        ("a.rb", "#{cpu}"),
+        ("a.sh", "%s"),
+        ("a.sh", "__CPU__"),
+        ("a.tmpl", "@CPU@"),
+        ("a.sh", "{}"),
+        ("a.bat", "!CPU!"),
+        ("a.erb", "<%= @cpu %>"),
+        ("a.kdl", "$[cpu]"),
+        ("a.sh", "host,%s"),
+        ("a.sh", "'$$CPU'"),
+    ] {
+        let text = format!(
+            "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu {filled} -m 8G -drive file=DISK.qcow2\n"
+        );
+        for disk in ["windows11", "debian12"] {
+            let text = text.replace("DISK", disk);
+            let document = Document::of_kind(name, text.as_bytes(), Kind::Qemu).unwrap();
+            let found: Vec<_> =
+                lint(&document).unwrap().findings.iter().map(|it| it.rule.id).collect();
+            assert!(found.iter().all(|id| *id == "q-value-unknown"), "{name} {filled}: {found:?}");
+            mended(Kind::Qemu, &text, &text);
+        }
+    }
+    let text = "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu %s -m 8G -drive file=a.qcow2\n";
+    let report = lint(&document(Kind::Qemu, text)).unwrap();
+    let unknown = report.findings.iter().find(|it| it.rule.id == "q-value-unknown").unwrap();
+    assert_eq!(text.get(unknown.span.clone()), Some("%s"));
+    // What the other parts state is still known.
+    let text = "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu host,kvm=off,#{more} -m 8G -drive file=debian.qcow2\n";
+    assert!(ids(Kind::Qemu, text).iter().any(|it| it.0 == "q-kvm-off"));
+    // The name that the guest sees may have any letters.
+    let text = "qemu-system-x86_64 -enable-kvm -M q35,hpet=off -cpu 'host,kvmclock=off,model-id=CPU @ 2.4GHz' -m 8G -drive file=debian.qcow2\n";
+    assert!(ids(Kind::Qemu, text).iter().any(|it| it.0 == "q-kvmclock-off-no-invtsc"));
+}
+
+#[test]
 fn option_that_a_later_query_takes_out_is_no_error() {
     use Severity::{Error, Info};
     let of = |rest: &str| {
@@ -821,6 +895,19 @@ fn option_that_a_later_query_takes_out_is_no_error() {
         assert_eq!(of(&format!("if ! {old}; then\n  {taken}\nfi")), Some(Info), "{taken}");
     }
     assert_ne!(of(&format!("{old} || unset 'A[0]'")), Some(Error));
+    let new = "VER=$(qemu-system-x86_64 --version | sed -n 's/.*version \\([0-9]*\\).*/\\1/p')";
+    for rest in [
+        "if (( VER >= 9 )); then A=(\"${A[@]/#-no-hpet/-nodefaults}\"); fi",
+        "if [ \"$VER\" -ge 9 ]; then\n  N=(); for o in \"${A[@]}\"; do [ \"$o\" = -no-hpet ] || N+=(\"$o\"); done; A=(\"${N[@]}\")\nfi",
+        "if [ \"$VER\" -ge 9 ]; then\n  # without hpet\n  A=(-enable-kvm -cpu host -machine q35,hpet=off)\nfi",
+    ] {
+        assert_eq!(of(&format!("{new}\n{rest}")), Some(Info), "{rest}");
+    }
+    let asks = "qemu-system-x86_64 -M q35,help | grep -q hpet && A=(-enable-kvm -cpu host -M q35,hpet=off)";
+    assert_eq!(of(asks), Some(Info));
+    // The new value is about something else.
+    let other = "if [ \"$VER\" -ge 9 ]; then A=(-cpu host); fi";
+    assert_eq!(of(&format!("{new}\n{other}")), Some(Error));
     // Another array, no query, and a query that adds something.
     for rest in [
         format!("{old} || B=(\"${{B[@]:1}}\")"),

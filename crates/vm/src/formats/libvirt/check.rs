@@ -11,6 +11,7 @@ use crate::formats::qemu::property::Properties;
 use crate::guest::Guest;
 use crate::migrate::host::{MAX_HZ, MIN_HZ};
 use crate::placed::{Placed, UNKNOWN};
+use crate::words::listed;
 use crate::xml::Element;
 
 /// The ids of a `-cpu` in `<qemu:commandline>`.
@@ -63,16 +64,41 @@ pub(super) fn check(domain: &Domain<'_>) -> Vec<Finding> {
         out.push(finding);
     }
     out.extend(of_guest(domain));
-    if domain.kind == "hvf" {
-        for finding in out.iter_mut().filter(|it| it.rule.id == "lv-no-invtsc") {
-            finding.summary = Some(OF_HVF.to_owned());
-        }
+    if domain.is_foreign() {
+        of_foreign(domain, &mut out);
+    } else if domain.is_untyped() {
+        out.retain(|finding| !listed(ABSENT, finding.rule.id));
+        out.iter_mut().for_each(|finding| finding.leave_edits(UNTYPED));
     }
     if domain.confidential().is_some() {
         leave(&mut out);
     }
     out
 }
+
+/// Adapts the findings about a QEMU domain that neither KVM nor the emulator runs: it has no clock of KVM that a
+/// setting could take, no page of Hyper-V, and libvirt's own settings of these reach no guest.
+fn of_foreign(domain: &Domain<'_>, out: &mut Vec<Finding>) {
+    out.retain(|finding| !listed(OF_KVM, finding.rule.id));
+    for finding in out {
+        if finding.rule.id == "lv-no-invtsc" && domain.kind == "hvf" {
+            finding.summary = Some(OF_HVF.to_owned());
+        }
+        finding.leave_edits(FOREIGN);
+    }
+}
+
+/// Findings about clocks that only KVM offers.
+const OF_KVM: &str = "lv-kvmclock-off lv-kvmclock-off-no-invtsc lv-kvm-hidden lv-hypervisor-hidden lv-hypervclock-missing \
+    lv-hypervclock-ok lv-override-loses-clock lv-reenlightenment-no-freq q-stable-bit-off q-hv-time-missing";
+/// The reason why nothing of such a domain is changed.
+pub(super) const FOREIGN: &str =
+    "neither KVM nor the emulator runs the domain, and its hypervisor has other clocks";
+/// Findings about what a domain does not have: without its type, it is not known what it gets instead.
+const ABSENT: &str =
+    "lv-no-invtsc lv-hpet-default-on lv-migratable-default lv-frequency-without-invtsc";
+/// The reason why nothing of a domain without a type is changed (src/conf/domain_conf.c, virDomainDefParseXML()).
+pub(super) const UNTYPED: &str = "<domain> has no type=, so libvirt refuses it, and which hypervisor's clocks it has is not known";
 
 /// The message about a TSC of macOS's hypervisor, which has no clock of KVM.
 const OF_HVF: &str = "no invariant TSC, and type='hvf' offers a Linux guest no kvm-clock";

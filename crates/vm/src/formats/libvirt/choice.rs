@@ -1,5 +1,6 @@
 //! An invariant TSC, and its frequency, in a domain.
 
+use super::check::{FOREIGN, UNTYPED};
 use super::domain::{Domain, Driver};
 use super::pieces;
 use super::place;
@@ -57,6 +58,12 @@ fn of_domain(domain: &Domain<'_>, choices: &Choices) -> Result<Vec<Edit>, &'stat
     // With these options, libvirt does not start an emulated domain.
     if domain.emulated() || !domain.x86() {
         return Ok(Vec::new());
+    }
+    if domain.is_foreign() {
+        return Err(FOREIGN);
+    }
+    if domain.is_untyped() {
+        return Err(UNTYPED);
     }
     if domain.open_arch() {
         return Err(OPEN_ARCH);

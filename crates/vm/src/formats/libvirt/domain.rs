@@ -134,6 +134,7 @@ impl<'a> Domain<'a> {
 
     pub(crate) fn driver(&self) -> Driver {
         match self.kind.as_str() {
+            _ if self.is_container() => Driver::Other,
             "xen" => Driver::Xen,
             "bhyve" | "lxc" | "vz" | "parallels" | "openvz" | "vbox" | "vmware" | "uml"
             | "hyperv" | "phyp" | "ch" | "test" => Driver::Other,
@@ -146,6 +147,16 @@ impl<'a> Domain<'a> {
     pub(crate) fn is_foreign(&self) -> bool {
         let known = matches!(self.kind.as_str(), "" | "kvm" | "qemu" | "kqemu");
         !known && self.kind.bytes().all(|b| b.is_ascii_alphanumeric())
+    }
+
+    /// Returns whether a whole domain has no type, which libvirt requires. A placeholder may add it.
+    pub(crate) fn is_untyped(&self) -> bool {
+        self.element.is_some_and(|it| it.attribute("type").is_none()) && !self.tree.template
+    }
+
+    /// Returns whether the domain is a container, which has no clock of its own (`<os><type>exe</type>`).
+    pub(crate) fn is_container(&self) -> bool {
+        self.machine_type().is_some_and(|it| it.text().trim() == "exe")
     }
 
     /// Returns whether QEMU emulates the processor, so that nothing of KVM is available.

@@ -129,7 +129,7 @@ fn lint(document: &Document) -> Result<Report, LintError> {
     let mut known = Vec::new();
     let mut names = HashSet::new();
     for domain in Domain::all(&tree, document) {
-        report.partial |= !domain.whole;
+        report.partial |= !domain.whole || domain.is_untyped();
         known.push(Known { guest: domain.guest, guessed: domain.guessed });
         names.insert(domain.child("name").map(|name| name.text()));
         report.findings.extend(match domain.driver() {

@@ -19,6 +19,13 @@ const MOST: usize = 64;
 const MOST_DOMAINS: usize = 16;
 /// The attributes of a timer.
 const NAMES: &str = "name present tickpolicy track mode frequency";
+/// The types of domains (libvirt, src/conf/domain_conf.c, virDomainVirt).
+const TYPES: &str =
+    "kvm qemu kqemu xen hvf lxc uml openvz test vmware hyperv vbox phyp parallels bhyve vz ch";
+/// The names of timers.
+const TIMERS: &str = "platform hpet kvmclock pit rtc tsc hypervclock armvtimer";
+/// What is found about a guest whose name is an expression, and may be that of a Windows.
+const OF_NAME: &str = "lv-no-invtsc lv-tickpolicy-catchup-linux";
 /// Functions that make a domain of a set.
 const WRITES: [&str; 3] = ["domain.writeXML", "domain.getXML", "domain.toXML"];
 /// The reason why nothing is changed.
@@ -37,7 +44,9 @@ pub(crate) fn judge(document: &Document) -> Option<Report> {
     let timers = timers(text);
     if !domains.is_empty() {
         let of = |domain: &Item| {
-            let own = |(_, at): &&(Pairs, Range<usize>)| domain.span.contains(&at.start);
+            // The clock of the only domain may be beside it: `let clock = { ... }; in { inherit clock; }`.
+            let beside = domains.len() == 1 && domain.at(&["clock"]).is_some_and(Item::is_open);
+            let own = |(_, at): &&(Pairs, Range<usize>)| beside || domain.span.contains(&at.start);
             whole(document, domain, timers.iter().filter(own).cloned().collect())
         };
         return together(domains.iter().filter_map(of));
@@ -59,17 +68,23 @@ fn whole(document: &Document, domain: &Item, timers: Vec<(Pairs, Range<usize>)>)
     let text = document.text.slice(domain.span.clone());
     let mut made = Made { whole: start(domain), timers, ..Made::default() };
     describe(&mut made, domain, text);
+    made.hint = named_elsewhere(document.text.as_str(), domain);
     let mut report = made.judge(document, say).ok()?;
     report.partial = true;
     let open = |name: &str| domain.at(&[name]).is_some_and(Item::is_open);
     let cpu = open("cpu") || has_arguments(text);
-    let clock = open("clock");
+    // Another set may have what is missing: `base // { ... }`.
+    let merged = is_merged(document.text.as_str(), &domain.span);
+    let cpu = cpu || merged;
+    let clock = open("clock") || merged;
+    let name = open("name") && report.guest == Guest::Unknown;
     let hyperv = domain.at(&["features", "hyperv", "mode"]);
     let passes = hyperv.is_some_and(|mode| mode.text() != Some("custom"));
     report.findings.retain(|finding| {
         let id = finding.rule.id;
         !(cpu && listed(OF_CPU, id)
             || clock && listed(OF_CLOCK, id)
+            || name && listed(OF_NAME, id)
             || passes && id == "lv-hypervclock-missing")
     });
     for finding in &mut report.findings {
@@ -78,6 +93,43 @@ fn whole(document: &Document, domain: &Item, timers: Vec<(Pairs, Range<usize>)>)
         }
     }
     Some(report)
+}
+
+/// Whether an operator merges a set with another one.
+fn is_merged(text: &str, span: &Range<usize>) -> bool {
+    let front = text.get(..span.start).unwrap_or_default().trim_end();
+    let back = text.get(span.end..).unwrap_or_default().trim_start();
+    let front = front.strip_suffix("rec").unwrap_or(front).trim_end();
+    front.ends_with("//") || back.starts_with("//")
+}
+
+/// The name of a domain that another line of the file gives: `let name = "win11"; in { inherit name; }`. Another line may
+/// give another one, so it is a hint.
+fn named_elsewhere(text: &str, domain: &Item) -> Option<String> {
+    let item = domain.at(&["name"]).filter(|it| it.is_open())?;
+    let written = text.get(item.span.clone()).unwrap_or_default().trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-'".contains(c);
+    // What is inherited, or the variable that is the value.
+    let variable = match written {
+        it if !it.is_empty()
+            && it.chars().all(plain)
+            && !it.starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            it
+        }
+        it if it.starts_with(['"', '(']) => return None,
+        _ => "name",
+    };
+    let mut values = text.match_indices(variable).take(MOST).filter_map(|(at, _)| {
+        let before = text.get(..at).and_then(|it| it.chars().next_back());
+        let own =
+            !domain.span.contains(&at) && before.is_none_or(|c| c.is_whitespace() || c == '{');
+        let value = text.get(at + variable.len()..)?.trim_start().strip_prefix('=')?;
+        let value = value.trim_start().strip_prefix('"')?.split('"').next()?;
+        (own && !value.contains("${") && !listed(TIMERS, value)).then(|| value.to_owned())
+    });
+    let first = values.next()?;
+    values.all(|it| it == first).then_some(first)
 }
 
 /// The place where a domain begins.
@@ -112,14 +164,27 @@ fn domains(text: &str) -> Vec<Item> {
     });
     let mut found: Vec<usize> = arguments.collect();
     if found.is_empty() {
-        found.extend(around(text, "clock"));
+        // A domain need not have a clock, or has it from elsewhere.
+        found
+            .extend(["clock", "os", "vcpu", "memory"].iter().filter_map(|name| around(text, name)));
+        found.sort_unstable();
+        found.dedup();
     }
     let sets = found.into_iter().filter_map(|at| set(text, at));
     // A set of another program may have a type.
     let parts = ["name", "memory", "vcpu", "os", "cpu", "features", "devices", "clock"];
+    // Machines of other programs have plain numbers.
+    let shapes: [&[&str]; 5] = [
+        &["clock"],
+        &["os", "type"],
+        &["memory", "count"],
+        &["vcpu", "count"],
+        &["devices", "emulator"],
+    ];
     let is = |domain: &Item| {
-        domain.at(&["type"]).and_then(Item::text).is_some()
+        domain.at(&["type"]).and_then(Item::text).is_some_and(|kind| listed(TYPES, kind))
             && parts.iter().filter(|part| domain.at(&[part]).is_some()).count() >= 2
+            && shapes.iter().any(|path| domain.at(path).is_some())
     };
     sets.filter(is).collect()
 }
@@ -207,10 +272,22 @@ fn timers(text: &str) -> Vec<(Pairs, Range<usize>)> {
     for (at, _) in text.match_indices("timer").take(MOST) {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let rest = text.get(at + "timer".len()..).unwrap_or_default().trim_start();
-        let list = rest.strip_prefix('=').map(str::trim_start).and_then(|it| it.strip_prefix('['));
+        let value = rest.strip_prefix('=').map(str::trim_start);
         let own = before.is_none_or(|c| c.is_whitespace() || "{;.".contains(c));
-        if let Some(list) = list.filter(|_| own) {
+        let Some(value) = value.filter(|_| own) else { continue };
+        let list = value.strip_prefix('[');
+        let known = out.len();
+        // NixVirt takes a set for a list of one; other programs also have a `timer`.
+        if list.is_some() || value.starts_with('{') {
+            let list = list.unwrap_or(value);
             sets(list, crate::text::offset(text, list), &mut out);
+        }
+        if list.is_none() {
+            let timer = |(pairs, _): &(Pairs, Range<usize>)| {
+                pairs.iter().any(|(name, value)| name == "name" && listed(TIMERS, value))
+            };
+            let alone = out.len() == known + 1 && out.last().is_some_and(timer);
+            out.truncate(if alone { known + 1 } else { known });
         }
     }
     out.truncate(MOST);
@@ -335,6 +412,77 @@ mod tests {
         assert!(report.findings.iter().all(|it| it.edits.is_empty()));
         let bad = report.findings.iter().find(|it| it.rule.id == "lv-kvmclock-off-no-invtsc");
         assert!(bad.unwrap().left.is_some());
+    }
+
+    #[test]
+    fn domain_without_a_clock_and_a_list_of_one_are_read() {
+        let text = whole("false", "", "")
+            .replace("clock = { offset = \"localtime\"; timer = [  ]; };", "");
+        let alone = "{ ... }: { type = \"kvm\"; name = \"debian12\"; memory = { count = 2; }; os = { type = \"hvm\"; }; }\n";
+        for text in [text.replace("win11", "debian").as_str(), alone] {
+            assert_eq!(Kind::detect("vm.nix", text), Some(Kind::Libvirt), "{text}");
+            assert_eq!(
+                testing::report(Kind::Libvirt, "vm.nix", text).guest,
+                Guest::Linux,
+                "{text}"
+            );
+        }
+        let other = "{ type = \"kvm\"; name = \"a\"; memory = 2048; vcpu = 2; }\n";
+        assert_eq!(Kind::detect("vm.nix", other), None);
+        let service = alone.replace("kvm", "simple");
+        assert_eq!(Kind::detect("vm.nix", &service), None);
+        let off = whole("false", "", "").replace("win11", "debian");
+        let off = off.replace("timer = [  ]", "timer = { name = \"kvmclock\"; present = false; }");
+        assert_eq!(testing::bad(Kind::Libvirt, "vm.nix", &off), ["lv-kvmclock-off-no-invtsc"]);
+        let fixed = off.replace(
+            "name = \"kvmclock\"; present = false",
+            "name = \"tsc\"; frequency = 2994372000",
+        );
+        let fixed = fixed
+            .replace("feature = [  ]", "feature = { policy = \"require\"; name = \"invtsc\"; }");
+        let ids = testing::ids(Kind::Libvirt, "vm.nix", &fixed);
+        assert!(ids.iter().any(|it| it.0 == "lv-invtsc-freq-ok"), "{ids:?}");
+        assert_eq!(Kind::detect("a.nix", "{ timer = { name = \"backup\"; }; }\n"), None);
+    }
+
+    #[test]
+    fn what_nix_gives_from_elsewhere_is_not_known_and_not_missing() {
+        let set = "{ type = \"kvm\"; NAME os = { type = \"hvm\"; }; CLOCK devices = { emulator = \"/x\"; }; }\n";
+        let clock = "clock = { offset = \"utc\"; timer = [ { name = \"rtc\"; tickpolicy = \"catchup\"; } ]; };";
+        let of = |before: &str, name: &str, clock: &str| {
+            let text = format!("{before}{}", set.replace("NAME", name).replace("CLOCK", clock));
+            assert_eq!(Kind::detect("vm.nix", &text), Some(Kind::Libvirt), "{text}");
+            let report = testing::report(Kind::Libvirt, "vm.nix", &text);
+            let ids: Vec<_> = report.findings.iter().map(|it| it.rule.id).collect();
+            (report.guest, ids)
+        };
+        for (before, name) in [
+            ("let name = \"win11\"; in ", "inherit name;"),
+            ("let n = \"win11\"; in ", "name = n;"),
+        ] {
+            let (guest, ids) = of(before, name, clock);
+            assert_eq!(guest, Guest::Windows);
+            assert!(ids.contains(&"lv-hypervclock-missing"), "{ids:?}");
+            assert!(!ids.contains(&"lv-tickpolicy-catchup-linux"), "{ids:?}");
+        }
+        for name in ["name = \"${p}11\";", "name = cfg.name;", "inherit (cfg) name;"] {
+            let (guest, ids) = of("", name, clock);
+            assert_eq!(guest, Guest::Unknown);
+            for id in ["lv-tickpolicy-catchup-linux", "lv-no-invtsc"] {
+                assert!(!ids.contains(&id), "{ids:?}");
+            }
+        }
+        let own = format!("let {clock} in ");
+        let (guest, ids) = of(&own, "name = \"win11\";", "inherit clock;");
+        assert_eq!(guest, Guest::Windows);
+        assert!(!ids.contains(&"lv-hpet-default-on") && !ids.contains(&"lv-hypervclock-missing"));
+        let on = clock.replace("\"rtc\"; tickpolicy = \"catchup\"", "\"hpet\"; present = true");
+        let (_, ids) = of(&format!("let {on} in "), "name = \"win11\";", "inherit clock;");
+        assert!(ids.contains(&"lv-hpet-on"), "{ids:?}");
+        let (_, ids) = of("let base = { }; in base // ", "name = \"win11\";", "");
+        assert!(!ids.contains(&"lv-hpet-default-on") && !ids.contains(&"lv-hypervclock-missing"));
+        let (_, ids) = of("", "name = \"win11\";", clock);
+        assert!(ids.contains(&"lv-hpet-default-on") && ids.contains(&"lv-hypervclock-missing"));
     }
 
     #[test]

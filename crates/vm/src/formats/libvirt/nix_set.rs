@@ -44,6 +44,8 @@ impl Item {
     pub(super) fn each(&self) -> &[Self] {
         match &self.value {
             Value::List(items) => items,
+            // NixVirt takes a set for a list of one.
+            Value::Set(_) => std::slice::from_ref(self),
             _ => &[],
         }
     }
@@ -94,8 +96,9 @@ pub(super) fn around(text: &str, name: &str) -> Option<usize> {
                 let behind = reader.rest().trim_start();
                 let gives =
                     behind.starts_with('.') || behind.starts_with('=') && !behind.starts_with("==");
-                if found == name && gives {
-                    return open.last().copied();
+                // One that `let` gives a value to is in no set.
+                if let Some(begin) = open.last().filter(|_| found == name && gives) {
+                    return Some(*begin);
                 }
                 // The names of a path after the first one.
                 while reader.rest().starts_with('.') {

@@ -130,8 +130,11 @@ pub(super) fn command(words: &[Placed]) -> Option<Command> {
     let program = names.find(|(at, _)| !value(*at)).map(|(at, _)| at);
     let options = words.get(program.map_or(0, |n| n + 1)..)?;
     let count = options.iter().filter(|word| strong(word.as_str())).count();
+    // `-M q35,help` prints the properties, and starts nothing.
+    let lists = |text: &str| text.ends_with(",help") || text.ends_with(",?");
     let asks = options.iter().any(|word| {
         matches!(word.as_str(), "-version" | "--version" | "-help" | "--help" | "-h" | "help" | "?")
+            || lists(word.as_str())
     });
     if asks || count == 0 && !begins(words) || (program.is_none() && count < 3) {
         return None;

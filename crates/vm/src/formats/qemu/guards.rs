@@ -11,7 +11,8 @@ const ROUNDS: usize = 3;
 /// The limit of assignments that are compared with later ones.
 const MOST_SET: usize = 256;
 /// Texts that query a version or a feature, in any place.
-const MARKS: [&str; 6] = ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help"];
+const MARKS: [&str; 7] =
+    ["/proc/cpuinfo", "--version", "-version", "--help", "-help", " help", ",help"];
 
 /// A condition that is open.
 struct Open {
@@ -26,7 +27,7 @@ struct Open {
 /// Returns whether a text may have such a condition.
 pub(super) fn may_ask(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["-help", "version", "_ver", "major"].iter().any(|mark| lower.contains(mark))
+    ["-help", ",help", "version", "_ver", "major"].iter().any(|mark| lower.contains(mark))
 }
 
 /// Returns the ranges that run only after a version or a feature was queried.
@@ -53,7 +54,12 @@ pub(super) fn taken_out(
     let mut out = Vec::new();
     let mut set: Vec<(&str, Range<usize>)> = Vec::new();
     for statement in statements {
-        let (at, end) = (begin(statement), end(statement));
+        // `then A=...` and `else A=...` are one statement.
+        let word = |word: &&Word| {
+            !matches!(word.literal(), Some("then" | "else" | "do" | "{" | "export" | "local"))
+        };
+        let first = statement.words.iter().find(word);
+        let (at, end) = (first.map_or(begin(statement), |it| it.span.start), end(statement));
         let source = text.get(at..end).unwrap_or_default();
         let under = asking.iter().any(|range| range.contains(&at));
         let name = source.get(..name_length(source)).unwrap_or_default();
@@ -61,14 +67,24 @@ pub(super) fn taken_out(
             continue;
         }
         let value = source.get(name.len()..).unwrap_or_default();
-        let cut = |sign: &str| {
+        let cuts_by = |sign: &str| {
             ["", "[@]", "[*]"].iter().any(|all| value.contains(&format!("${{{name}{all}{sign}")))
         };
         let emptied = || matches!(value.trim_end_matches(';'), "=" | "=\"\"" | "=''" | "=()");
-        let cuts = || [":", "/", "#", "%"].iter().any(|sign| cut(sign));
-        let takes = value.starts_with('=') && (cuts() || emptied());
+        let cuts = || [":", "/", "#", "%"].iter().any(|sign| cuts_by(sign));
+        // A new value, without the old one: `A=("${N[@]}")` after a loop that leaves the option out.
+        let replaced = || {
+            let own = |mark: &str| value.contains(&format!("{mark}{name}"));
+            !value.contains("-no-") && !own("$") && !own("${")
+        };
+        let cut = cuts() || emptied();
+        let takes = value.starts_with('=') && (cut || replaced());
         if under && takes {
-            let own = set.iter().filter(|(known, _)| *known == name);
+            // What lies between a value and the one that replaces it says whether it is about the option.
+            let about = |range: &Range<usize>| {
+                cut || text.get(range.end..end).is_some_and(|between| between.contains("hpet"))
+            };
+            let own = set.iter().filter(|(known, range)| *known == name && about(range));
             out.extend(own.map(|(_, range)| range.clone()).take(MOST_SET));
         } else if (value.starts_with('=') || value.starts_with("+=")) && set.len() < MOST_SET {
             set.push((name, at..end));
@@ -87,8 +103,12 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
     let mut asking = 0;
     let mut head = false;
     let mut chain = false;
+    let mut last = 0;
     for statement in statements {
         let at = begin(statement);
+        // A filter of the answer: `qemu -M q35,help | grep -q hpet && A=`.
+        let piped = text.get(last..at).is_some_and(|between| between.trim() == "|");
+        last = end(statement);
         let source = text.get(at..end(statement)).unwrap_or_default();
         let first = statement.words.first().and_then(Word::literal).unwrap_or_default();
         let asks = mentions(source, names);
@@ -111,7 +131,7 @@ fn round(text: &str, statements: &[Statement], names: &mut HashSet<String>) -> V
         }
         // In a `case` only the first statement is the condition.
         head &= !matches!(first, "case" | "ifeq" | "ifneq" | "ifdef" | "ifndef");
-        chain = asks || statement.conditional && chain;
+        chain = asks || (statement.conditional || piped) && chain;
         if statement.conditional && chain {
             ranges.push(at..end(statement));
         }

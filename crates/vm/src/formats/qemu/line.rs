@@ -4,7 +4,7 @@ use super::confidential::Confidential;
 use super::property::{Properties, Property};
 use crate::document::Document;
 use crate::guest::{Guest, Known, Told, is_disk, linux_kernel, linux_words, several};
-use crate::placed::Placed;
+use crate::placed::{Placed, UNKNOWN};
 use crate::words::listed;
 
 /// Options whose value is the next word, unless that is an option.
@@ -30,6 +30,39 @@ fn is_cpu(word: &Placed) -> bool {
             || matches!(flag, "kvm=on" | "kvm=off" | "vmware-cpuid-freq=on" | "vendor=GenuineIntel")
     };
     plain && flags.split(',').any(flag)
+}
+
+/// Returns the value of `-cpu` with an unknown part in place of each part that is a placeholder of another language:
+/// `#{cpu}`, `%s`, `{}`, `<%= cpu %>`, `@CPU@`, `__CPU__`, `!CPU!`, `$$CPU`. No model or property of QEMU has such letters.
+pub(super) fn unfilled(value: &Placed) -> Placed {
+    let open = |text: &str| {
+        // Names that are shown to the guest may have any letters.
+        let name = text.split('=').next().unwrap_or_default().replace('_', "-");
+        !listed("model-id hv-vendor-id vendor", &name)
+            && (text.contains(['$', '#', '{', '}', '%', '<', '>', '@', '!'])
+                || text.starts_with("__"))
+    };
+    let text = value.as_str();
+    if !text.split(',').any(open) {
+        return value.clone();
+    }
+    let mut out = Placed::default();
+    for (range, part) in value.split(',') {
+        if range.start > 0 {
+            out.append(&value.slice(range.start - 1..range.start));
+        }
+        let text = part.as_str();
+        if !open(text) {
+            out.append(&part);
+            continue;
+        }
+        // The name of a property is known, if only its value is a placeholder.
+        let name = text.find('=').filter(|at| text.get(..*at).is_some_and(|name| !open(name)));
+        let known = name.map_or(0, |at| at + 1);
+        out.append(&part.slice(0..known));
+        out.push(UNKNOWN, part.slice(known..text.len()).span().start);
+    }
+    out
 }
 
 /// The options that affect a clock.
@@ -115,7 +148,10 @@ impl Line {
                 continue;
             };
             let value = words.get(index).filter(|value| !value.as_str().starts_with('-'));
-            let list = value.map(Properties::parse);
+            let list = match option {
+                "cpu" => value.map(|value| Properties::parse(&unfilled(value))),
+                _ => value.map(Properties::parse),
+            };
             let asks = match option {
                 "enable-kvm" => Some(word),
                 "accel" | "machine" | "M" => value.filter(|it| it.as_str().contains("kvm")),

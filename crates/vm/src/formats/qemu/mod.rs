@@ -31,6 +31,7 @@ pub(crate) mod property;
 mod python;
 pub(crate) mod reach;
 pub(crate) mod script;
+mod spaced;
 mod together;
 mod unseen;
 mod variables;

@@ -13,6 +13,7 @@ use super::line::Line;
 use super::pooled::{self, Pooled};
 use super::printed::{in_call, talks};
 use super::reach::Reach;
+use super::spaced::spaced;
 use super::variables::Variables;
 use super::{machine, manifest, nix, powershell, python, together};
 use crate::certain::{is_python, is_shell, is_yaml};
@@ -126,7 +127,7 @@ impl Script {
         if !is_python(document) {
             let mut script = match is_shell(document) {
                 true => Self::read(text),
-                false => Self::read(&unchained(text)),
+                false => Self::read(&spaced(&unchained(text))),
             };
             // Words that were only collected are those of a call.
             let called = powershell::commands(document);
@@ -522,6 +523,6 @@ pub(crate) fn end(statement: &Statement) -> usize {
 }
 
 /// Returns whether a text may contain the name of QEMU.
-fn names_program(text: &str) -> bool {
+pub(super) fn names_program(text: &str) -> bool {
     text.contains("qemu-system-") || text.contains("qemu-kvm")
 }

@@ -3,6 +3,7 @@
 //! here; so the finding is reported, and nothing is guessed.
 
 use super::command::{Command, is_program};
+use super::line::unfilled;
 use super::property::Properties;
 use super::script::{Script, begin, end};
 use super::{nix, python};
@@ -113,7 +114,10 @@ fn values(document: &Document, script: &Script) -> Vec<Finding> {
             }
             _ => None,
         });
-        options.flat_map(|value| open_parts(&value)).collect::<Vec<_>>()
+        options
+            .map(|value| unfilled(&value))
+            .flat_map(|value| open_parts(&value))
+            .collect::<Vec<_>>()
     };
     let all = script.commands.iter().filter(|command| command.program.is_some()).flat_map(of);
     let say = |value: Placed| {
@@ -153,6 +157,13 @@ fn expression(text: &str, at: usize) -> &str {
     let length = match line.as_bytes() {
         [b'$', b'{', ..] => until('}'),
         [b'$', b'(', ..] => until(')'),
+        // A placeholder of another language.
+        [b'#' | b'%' | b'{' | b'@' | b'!' | b'<' | b'_', ..] | [b'$', b'$' | b'[', ..] => {
+            let ends = |c: char| c.is_whitespace() || ",\"'`;)".contains(c);
+            let close = ["}}", "%>"].iter().find_map(|close| Some(line.find(close)? + 2));
+            let templated = line.starts_with("{{") || line.starts_with("<%");
+            close.filter(|_| templated).unwrap_or_else(|| line.find(ends).unwrap_or(line.len()))
+        }
         [b'`', ..] => line.get(1..).and_then(|rest| rest.find('`')).map_or(1, |n| n + 2),
         [first, ..] if *first != b'$' && name_length(line) > 0 => {
             let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');

@@ -153,7 +153,10 @@ pub(super) fn lint(document: &Document) -> Result<Report, LintError> {
     let plain = os.map(|entry| entry.value.to_ascii_lowercase()).unwrap_or_default();
     let plain = plain.strip_prefix("arm-").unwrap_or(&plain);
     let specific = os.is_some() && !plain.starts_with("other");
-    let arm = os.is_some_and(|entry| of_arm(entry.value));
+    // ESXi on Arm also states it apart.
+    let architecture = last("architecture").map(|entry| entry.value.to_ascii_lowercase());
+    let arm = os.is_some_and(|entry| of_arm(entry.value))
+        || architecture.is_some_and(|it| it.starts_with("arm") || it.starts_with("aarch64"));
     let named = NAMED.split(' ').any(|name| plain.starts_with(name));
     let (firm, hinted) = if specific { (declared, None) } else { (None, declared) };
     let guest = document.system(firm, hinted, []).guest;

@@ -129,3 +129,13 @@ fn systems_of_arm_have_no_tsc_and_esxi_is_specific() {
     }
     assert!(of("other-64").1.contains(&"vmx-guestos-other"));
 }
+
+#[test]
+fn guest_of_arm_has_no_tsc_whatever_names_it() {
+    for line in ["architecture = \"arm64\"", "guestOS = \"arm-ubuntu-64\""] {
+        let text = format!(
+            "virtualHW.version = \"20\"\nguestOS = \"vmware-photon-64\"\n{line}\nmonitor_control.virtual_rdtsc = \"FALSE\"\n"
+        );
+        assert_eq!(crate::testing::ids(crate::formats::Kind::Vmware, "a.vmx", &text), [], "{line}");
+    }
+}
