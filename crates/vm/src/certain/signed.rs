@@ -89,14 +89,7 @@ impl Around<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests_programs::made;
-    use crate::formats::Kind;
-
-    const RUN: &str = "qemu-system-x86_64 -enable-kvm -M q35 -m 1G -cpu host,kvmclock=off d.img";
-
-    fn edited(lines: &str) -> bool {
-        made(Kind::Qemu, "dir/vm.sh", &format!("#!/bin/bash\n{}\n", lines.replace("RUN", RUN)))
-    }
+    use super::super::tests_programs::edited;
 
     #[test]
     fn script_that_compares_its_own_time_is_left() {

@@ -14,6 +14,12 @@ pub(super) fn made(kind: Kind, name: &str, text: &str) -> bool {
     edited
 }
 
+/// Returns the same for a script in which RUN is a machine with an option that has to go.
+pub(super) fn edited(lines: &str) -> bool {
+    const RUN: &str = "qemu-system-x86_64 -enable-kvm -M q35 -m 1G -cpu host,kvmclock=off d.img";
+    made(Kind::Qemu, "dir/vm.sh", &format!("#!/bin/bash\n{}\n", lines.replace("RUN", RUN)))
+}
+
 #[test]
 fn program_of_a_document_that_has_the_option_is_no_purpose_of_the_machine() {
     let packer = "source \"qemu\" \"u\" {\n  accelerator = \"kvm\"\n  # a guest\n  qemuargs = [[\"-cpu\", \"host,kvmclock=off\"]]\n}\n";

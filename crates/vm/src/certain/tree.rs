@@ -425,15 +425,8 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests_programs::made;
+    use super::super::tests_programs::edited;
     use super::matches;
-    use crate::formats::Kind;
-
-    const RUN: &str = "qemu-system-x86_64 -enable-kvm -M q35 -m 1G -cpu host,kvmclock=off d.img";
-
-    fn edited(lines: &str) -> bool {
-        made(Kind::Qemu, "dir/vm.sh", &format!("#!/bin/bash\n{}\n", lines.replace("RUN", RUN)))
-    }
 
     #[test]
     fn script_that_looks_at_the_files_of_its_directory_is_left() {
