@@ -60,7 +60,7 @@ fn ends(command: &str) -> bool {
         ["timedatectl", "set-time", ..] | ["hwclock", "-s" | "--hctosys", ..] => true,
         ["timedatectl", "set-ntp", value, ..] => matches!(*value, "false" | "no" | "0" | "off"),
         ["systemctl", "stop" | "disable" | "mask", rest @ ..] => rest.iter().any(is_unit),
-        ["service", unit, "stop", ..] => is_unit(&unit),
+        ["service", unit, "stop", ..] => is_unit(unit),
         _ => false,
     }
 }
