@@ -17,7 +17,7 @@ cd "$(dirname "$(readlink -f "$0")")"
 . packaging/environment.sh
 # Administrators' tools (mke2fs, libvirtd) are there.
 export PATH="$PATH:/usr/sbin:/sbin" CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
-export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-64}"
+export CLOCKSMITH_BENCH_MIB="${CLOCKSMITH_BENCH_MIB:-1024}"
 # Property tests make the same values each time, so that a failure comes from the change; nightly runs use others, and
 # more of them.
 cases=32

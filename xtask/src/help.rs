@@ -44,7 +44,7 @@ end is ended, with its process group (not what has a session of its own), after
                           each time
   PROPTEST_RNG_SEED=1     of the property tests; PROPTEST_CASES=4096 makes more
                           values
-  CLOCKSMITH_BENCH_MIB=64 size of the logs of the step speed
+  CLOCKSMITH_BENCH_MIB=1024 size of the logs of the step speed
   CLOCKSMITH_SOAK_MINUTES=30 for the step soak
   RUSTFLAGS and similar   not for clippy, doc, no-default-features, python, speed
                           and fleet, which judge warnings, and steps that set
